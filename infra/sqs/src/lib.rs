@@ -1,0 +1,1 @@
+//! An embedded SQS for one machine.

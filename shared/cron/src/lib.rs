@@ -1,0 +1,1 @@
+//! Cron expressions as people mean them.
