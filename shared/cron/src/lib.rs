@@ -1,1 +1,30 @@
-//! Cron expressions as people mean them.
+//! Cron expressions as people mean them: every dialect, every time zone, every clock change.
+//!
+//! [`Cron::parse`] reads an expression, [`Zone::parse`] finds a time zone, and a [`Timetable`] made of
+//! the two answers when it fires. The crate is pure: it reads no clock, no environment and no file.
+//!
+//! ```
+//! use belfry_cron::{Cron, Timetable, Zone};
+//! let cron = Cron::parse("30 2 * * *", "").unwrap();
+//! let table = Timetable::new(cron, Zone::parse("Europe/Berlin").unwrap());
+//! // On 29 March 2026 the clock in Berlin skips 02:30; the fire comes right after the gap.
+//! let saturday_noon = "2026-03-28T12:00:00Z".parse().unwrap();
+//! assert_eq!(table.next_after(saturday_noon).unwrap().to_rfc3339(), "2026-03-29T01:00:00+00:00");
+//! ```
+
+mod aws;
+mod calendar;
+mod days;
+mod error;
+mod expression;
+mod field;
+mod hash;
+mod parse;
+mod set;
+mod timetable;
+mod zone;
+
+pub use error::{CronError, Field};
+pub use expression::Cron;
+pub use timetable::{DstFold, DstGap, Timetable};
+pub use zone::{UnknownZone, Zone, tzdb_version};

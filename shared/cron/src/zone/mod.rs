@@ -1,0 +1,285 @@
+//! Time zones: the only code that knows where zone data comes from.
+//!
+//! chrono-tz carries the data of its release day; the law moves on. So a zone here is chrono-tz's,
+//! brought up to date by the patches in `overlay`, and extended past chrono-tz's last year.
+
+mod overlay;
+mod patch;
+mod spans;
+
+use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
+use chrono_tz::{TZ_VARIANTS, Tz};
+use spans::UTC_SPANS;
+pub(crate) use spans::{Span, Spans};
+use std::fmt;
+use std::sync::{LazyLock, OnceLock};
+
+/// A time zone by its IANA name, with the newest rules known; exact from 1970 on.
+///
+/// ```
+/// use belfry_cron::Zone;
+/// use chrono::{TimeZone, Utc};
+/// let zurich = Zone::parse("Europe/Zurich").unwrap();
+/// let noon = Utc.with_ymd_and_hms(2026, 7, 1, 12, 0, 0).unwrap();
+/// assert_eq!(zurich.offset_at(noon), 2 * 3600);
+/// assert_eq!(Zone::parse("europe/zurich").unwrap().name(), "Europe/Zurich");
+/// ```
+#[derive(Clone, Copy)]
+pub struct Zone {
+    name: &'static str,
+    spans: &'static Spans,
+}
+
+impl Zone {
+    /// Universal time, the zone without clock changes.
+    pub const UTC: Zone = Zone { name: "UTC", spans: &UTC_SPANS };
+
+    /// Finds a zone by its IANA name. Case does not matter; `Z` is UTC.
+    ///
+    /// The first use of a zone in a process works out its clock changes (a fraction of a
+    /// millisecond); later uses find them.
+    pub fn parse(name: &str) -> Result<Zone, UnknownZone> {
+        if name == "UTC" || name.eq_ignore_ascii_case("Z") {
+            return Ok(Zone::UTC);
+        }
+        let exact = name.parse::<Tz>().ok();
+        let found = exact.or_else(|| {
+            TZ_VARIANTS.iter().copied().find(|tz| tz.name().eq_ignore_ascii_case(name))
+        });
+        match found {
+            Some(tz) => Ok(Zone { name: tz.name(), spans: spans_of(tz) }),
+            None => Err(UnknownZone::new(name)),
+        }
+    }
+
+    /// The name in the spelling of the IANA database.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The names of all zones, in alphabetical order.
+    pub fn all() -> impl Iterator<Item = &'static str> {
+        TZ_VARIANTS.iter().map(|tz| tz.name())
+    }
+
+    /// Seconds to add to universal time to get what the local clock shows.
+    pub fn offset_at(&self, instant: DateTime<Utc>) -> i32 {
+        self.spans.at(instant.timestamp()).offset
+    }
+
+    /// What the local clock shows at an instant.
+    pub fn to_local(&self, instant: DateTime<Utc>) -> NaiveDateTime {
+        let offset = TimeDelta::seconds(i64::from(self.offset_at(instant)));
+        // Only at the very ends of time is there no such local time.
+        instant.naive_utc().checked_add_signed(offset).unwrap_or(instant.naive_utc())
+    }
+
+    /// The clock changes later than an instant, as (instant, offset before, offset after).
+    ///
+    /// ```
+    /// use belfry_cron::Zone;
+    /// use chrono::{TimeZone, Utc};
+    /// let vancouver = Zone::parse("America/Vancouver").unwrap();
+    /// let spring = Utc.with_ymd_and_hms(2026, 3, 9, 0, 0, 0).unwrap();
+    /// assert_eq!(vancouver.changes_after(spring).count(), 0); // for good
+    /// ```
+    pub fn changes_after(
+        &self,
+        instant: DateTime<Utc>,
+    ) -> impl Iterator<Item = (DateTime<Utc>, i32, i32)> + use<> {
+        let spans = self.spans;
+        let first = spans.index_at(instant.timestamp()) + 1;
+        (first..spans.len()).filter_map(move |index| {
+            let (before, after) = (spans.get(index - 1), spans.get(index));
+            Some((DateTime::from_timestamp(after.start, 0)?, before.offset, after.offset))
+        })
+    }
+
+    pub(crate) fn spans(&self) -> &'static Spans {
+        self.spans
+    }
+}
+
+impl fmt::Debug for Zone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Zone").field(&self.name).finish()
+    }
+}
+
+impl fmt::Display for Zone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl PartialEq for Zone {
+    fn eq(&self, other: &Zone) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Zone {}
+
+/// The release of the IANA data in force, for example `2026f`.
+///
+/// It is the newer of what chrono-tz carries and what the overlay brings it up to.
+pub fn tzdb_version() -> &'static str {
+    // The releases of a year are lettered, so text order is time order.
+    overlay::VERSION.max(chrono_tz::IANA_TZDB_VERSION)
+}
+
+/// No zone has this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct UnknownZone {
+    name: String,
+    similar: Option<&'static str>,
+}
+
+impl UnknownZone {
+    fn new(name: &str) -> UnknownZone {
+        UnknownZone { name: crate::error::excerpt(name), similar: similar(name) }
+    }
+
+    /// A zone that may have been meant.
+    pub fn similar(&self) -> Option<&'static str> {
+        self.similar
+    }
+}
+
+impl fmt::Display for UnknownZone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is not a time zone", self.name)?;
+        match self.similar {
+            Some(similar) => write!(f, "; did you mean {similar}?"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The zone whose city is the same or differs by one or two letters.
+fn similar(name: &str) -> Option<&'static str> {
+    /// Longer than any zone's name; keeps the comparison cheap.
+    const LONGEST: usize = 40;
+    let city = |name: &str| name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
+    let wanted = city(name).replace([' ', '-'], "_");
+    if wanted.len() < 5 || name.len() > LONGEST || !name.is_ascii() {
+        return None;
+    }
+    let nearest = Zone::all().map(|zone| (distance(&city(zone), &wanted), zone)).min()?;
+    let tolerated = if wanted.len() < 6 { 1 } else { 2 };
+    (nearest.0 <= tolerated).then_some(nearest.1)
+}
+
+/// Levenshtein's distance.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+fn spans_of(tz: Tz) -> &'static Spans {
+    static KNOWN: LazyLock<Vec<OnceLock<Spans>>> =
+        LazyLock::new(|| TZ_VARIANTS.iter().map(|_| OnceLock::new()).collect());
+    match KNOWN.get(tz as usize) {
+        Some(known) => known.get_or_init(|| Spans::new(&patch::changes(tz))),
+        None => &UTC_SPANS,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chrono::TimeZone;
+
+    #[track_caller]
+    fn check(zone: &str, at: &str, expected_hours: i32) {
+        let at: DateTime<Utc> = at.parse().unwrap();
+        assert_eq!(Zone::parse(zone).unwrap().offset_at(at), expected_hours * 3600, "{zone} {at}");
+    }
+
+    #[test]
+    fn zones_follow_the_law_of_today() {
+        for zone in ["America/Vancouver", "Canada/Pacific"] {
+            check(zone, "2026-01-15T00:00:00Z", -8);
+            check(zone, "2026-11-15T00:00:00Z", -7);
+            check(zone, "2040-01-15T00:00:00Z", -7);
+        }
+        check("America/Edmonton", "2026-12-01T00:00:00Z", -6);
+        check("America/Winnipeg", "2026-12-01T00:00:00Z", -5);
+        check("Africa/Casablanca", "2026-09-20T00:59:59Z", 1);
+        check("Africa/Casablanca", "2026-09-20T01:00:00Z", 0);
+        check("America/Havana", "2027-01-01T00:00:00Z", -4);
+        check("America/Havana", "2027-12-01T00:00:00Z", -5);
+        check("Europe/Chisinau", "2026-03-29T00:30:00Z", 2);
+        check("Europe/Chisinau", "2026-03-29T01:00:00Z", 3);
+    }
+
+    #[test]
+    fn rules_go_on_after_the_last_year_of_the_data() {
+        check("America/New_York", "2100-07-01T12:00:00Z", -4);
+        check("America/New_York", "2150-07-01T12:00:00Z", -4);
+        check("America/New_York", "2150-12-01T12:00:00Z", -5);
+        check("Australia/Sydney", "2199-06-30T12:00:00Z", 10);
+        check("Africa/Casablanca", "2150-06-30T12:00:00Z", 0);
+        check("UTC", "2150-06-30T12:00:00Z", 0);
+    }
+
+    #[test]
+    fn the_overlay_fits_the_data_it_patches() {
+        assert!(
+            chrono_tz::IANA_TZDB_VERSION == overlay::BASE_VERSION,
+            "chrono-tz has new data: run tools/zones.py"
+        );
+        assert_eq!(tzdb_version(), overlay::VERSION);
+    }
+
+    #[test]
+    fn names_are_found_in_any_case_and_answered_in_their_own() {
+        for (given, name) in [
+            ("Europe/Zurich", "Europe/Zurich"),
+            ("america/new_york", "America/New_York"),
+            ("utc", "UTC"),
+            ("Z", "UTC"),
+            ("ETC/GMT+5", "Etc/GMT+5"),
+        ] {
+            assert_eq!(Zone::parse(given).unwrap().name(), name);
+        }
+    }
+
+    #[test]
+    fn an_unknown_zone_is_refused_with_a_suggestion_where_there_is_one() {
+        let refused = |name: &str| Zone::parse(name).unwrap_err().to_string();
+        assert_eq!(refused("Europe/Zürich"), "`Europe/Z\\u{fc}rich` is not a time zone");
+        assert_eq!(
+            refused("Europe/Zurch"),
+            "`Europe/Zurch` is not a time zone; did you mean Europe/Zurich?"
+        );
+        assert_eq!(
+            refused("New York"),
+            "`New York` is not a time zone; did you mean America/New_York?"
+        );
+        for name in ["", " ", "+02:00", "Mars/Olympus", "\u{0}", "CEST", &"A".repeat(1 << 20)] {
+            assert!(Zone::parse(name).unwrap_err().similar().is_none(), "{name:.20}");
+        }
+    }
+
+    #[test]
+    fn the_ends_of_time_have_a_local_time_too() {
+        for zone in ["Pacific/Kiritimati", "Pacific/Pago_Pago", "UTC"] {
+            let zone = Zone::parse(zone).unwrap();
+            zone.to_local(DateTime::<Utc>::MIN_UTC);
+            zone.to_local(DateTime::<Utc>::MAX_UTC);
+        }
+        let apia = Zone::parse("Pacific/Apia").unwrap();
+        let noon = Utc.with_ymd_and_hms(2026, 7, 1, 12, 0, 0).unwrap();
+        assert_eq!(apia.to_local(noon).to_string(), "2026-07-02 01:00:00");
+    }
+}

@@ -1,0 +1,86 @@
+//! Spans: the stretches of time in which a zone's clock runs evenly.
+
+use super::patch::Change;
+
+/// One span: from `start` to `end` (exclusive) the local clock is `offset` ahead of universal time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    /// The first instant of the span, seconds since 1970; `BEGINNING` for the first.
+    pub(crate) start: i64,
+    /// The first instant after it; `END` for the last.
+    pub(crate) end: i64,
+    pub(crate) offset: i32,
+    /// What the local clock had already reached before the span began. Below it the clock repeats
+    /// itself (a fold); if the span begins above it, what lies between was skipped (a gap).
+    pub(crate) reached: i64,
+}
+
+impl Span {
+    pub(crate) fn local_start(&self) -> i64 {
+        self.start + i64::from(self.offset)
+    }
+
+    pub(crate) fn local_end(&self) -> i64 {
+        self.end + i64::from(self.offset)
+    }
+
+    /// Whether the clock skipped some local times right before the span.
+    pub(crate) fn follows_gap(&self) -> bool {
+        self.local_start() > self.reached
+    }
+}
+
+/// Far outside of chrono's time, near enough to add an offset.
+pub(crate) const BEGINNING: i64 = i64::MIN / 2;
+pub(crate) const END: i64 = i64::MAX / 2;
+
+/// All spans of a zone, in order and without holes.
+#[derive(Debug)]
+pub(crate) struct Spans {
+    spans: std::borrow::Cow<'static, [Span]>,
+}
+
+pub(crate) static UTC_SPANS: Spans = Spans {
+    spans: std::borrow::Cow::Borrowed(&[Span {
+        start: BEGINNING,
+        end: END,
+        offset: 0,
+        reached: BEGINNING,
+    }]),
+};
+
+impl Spans {
+    /// From clock changes in order of time; the first one's offset also holds before it.
+    pub(crate) fn new(changes: &[Change]) -> Spans {
+        let mut spans: Vec<Span> = Vec::with_capacity(changes.len());
+        let mut reached = BEGINNING;
+        for (index, &(at, offset)) in changes.iter().enumerate() {
+            let end = changes.get(index + 1).map_or(END, |next| next.0);
+            let start = if index == 0 { BEGINNING } else { at };
+            let span = Span { start, end, offset, reached };
+            // The first span begins where nothing can be skipped.
+            let reached_before = if index == 0 { span.local_start() } else { reached };
+            spans.push(Span { reached: reached_before, ..span });
+            reached = reached_before.max(span.local_end());
+        }
+        Spans { spans: spans.into() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// The span with this number; the last one for numbers beyond.
+    pub(crate) fn get(&self, index: usize) -> Span {
+        self.spans[index.min(self.spans.len() - 1)]
+    }
+
+    /// The number of the span an instant is in.
+    pub(crate) fn index_at(&self, instant: i64) -> usize {
+        self.spans.partition_point(|span| span.start <= instant).saturating_sub(1)
+    }
+
+    pub(crate) fn at(&self, instant: i64) -> Span {
+        self.get(self.index_at(instant))
+    }
+}
