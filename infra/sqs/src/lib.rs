@@ -1,1 +1,41 @@
-//! An embedded SQS for one machine.
+//! An embedded SQS for one machine: standard queues, durable in SQLite, on a clock you can move.
+//!
+//! It speaks AWS JSON 1.0, so the real `aws-sdk-sqs` client is its only intended caller; production
+//! is Amazon SQS. What it keeps more strictly than Amazon does: a delayed message is receivable at
+//! exactly its instant and not before, and a message is delivered twice only when its visibility
+//! ran out.
+//!
+//! [`Sqs::handle`] answers one call and knows no transport; [`serve`] puts it behind HTTP.
+//!
+//! ```
+//! # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+//! # runtime.block_on(async {
+//! use belfry_sqs::{ManualClock, Sqs};
+//!
+//! let sqs = Sqs::memory(ManualClock::at("2026-01-01T00:00:00Z".parse().unwrap())).unwrap();
+//! let reply = sqs.handle("CreateQueue", br#"{"QueueName":"runs"}"#, "http://127.0.0.1:9324").await;
+//! assert_eq!(reply.body, br#"{"QueueUrl":"http://127.0.0.1:9324/000000000000/runs"}"#);
+//! # });
+//! ```
+
+mod batch;
+mod clock;
+mod content;
+mod messages;
+mod moves;
+mod queues;
+mod receipt;
+mod receive;
+mod refusal;
+mod send;
+mod serve;
+mod settings;
+mod settle;
+mod sqs;
+mod store;
+mod wakes;
+
+pub use clock::{Clock, ManualClock, Sleep, SystemClock};
+pub use serve::serve;
+pub use sqs::{Reply, Sqs};
+pub use store::OpenError;

@@ -1,0 +1,19 @@
+//! The embedded SQS on its own: `server <file> [port]` serves the queues kept in that file, and
+//! says where.
+
+use std::error::Error;
+use std::path::Path;
+
+use belfry_sqs::{Sqs, SystemClock, serve};
+use tokio::net::TcpListener;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let file = arguments.next().ok_or("usage: server <file> [port]")?;
+    let port: u16 = arguments.next().map_or(Ok(0), |port| port.parse())?;
+    let listener = TcpListener::bind(("127.0.0.1", port)).await?;
+    println!("http://{}", listener.local_addr()?);
+    serve(listener, Sqs::open(Path::new(&file), SystemClock)?, std::future::pending()).await?;
+    Ok(())
+}

@@ -1,0 +1,203 @@
+//! Time as the local system sees it: read and waited for through one trait, so that a test can
+//! move it.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use tokio::sync::watch;
+
+/// A wait for an instant; see [`Clock::sleep_until`].
+pub type Sleep<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
+/// What tells the time, and wakes at a time.
+pub trait Clock: Send + Sync {
+    /// The present instant.
+    fn now(&self) -> DateTime<Utc>;
+
+    /// Resolves when time has reached `until`: the real clock sleeps, a manual one waits to be
+    /// moved. An instant already past resolves at once.
+    fn sleep_until(&self, until: DateTime<Utc>) -> Sleep<'_>;
+}
+
+impl<C: Clock + ?Sized> Clock for Arc<C> {
+    fn now(&self) -> DateTime<Utc> {
+        (**self).now()
+    }
+
+    fn sleep_until(&self, until: DateTime<Utc>) -> Sleep<'_> {
+        (**self).sleep_until(until)
+    }
+}
+
+/// The machine's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+/// A long sleep looks at the wall again this often: the wall clock can be set, and a laptop can
+/// sleep, while a timer counts on regardless.
+const LONGEST_NAP: Duration = Duration::from_secs(1);
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the edge at which time is read")]
+    fn now(&self) -> DateTime<Utc> {
+        SystemTime::now().into()
+    }
+
+    fn sleep_until(&self, until: DateTime<Utc>) -> Sleep<'_> {
+        Box::pin(async move {
+            while let Ok(left) = (until - self.now()).to_std() {
+                if left.is_zero() {
+                    return;
+                }
+                tokio::time::sleep(left.min(LONGEST_NAP)).await;
+            }
+        })
+    }
+}
+
+/// A clock that stands still until it is moved. Clones are the same clock.
+///
+/// ```
+/// use belfry_sqs::{Clock, ManualClock};
+/// use chrono::TimeDelta;
+///
+/// let clock = ManualClock::at("2026-03-29T00:59:59Z".parse().unwrap());
+/// clock.advance(TimeDelta::seconds(1));
+/// assert_eq!(clock.now().to_rfc3339(), "2026-03-29T01:00:00+00:00");
+/// ```
+#[derive(Debug, Clone)]
+pub struct ManualClock {
+    dial: Arc<Dial>,
+}
+
+#[derive(Debug)]
+struct Dial {
+    now: watch::Sender<DateTime<Utc>>,
+    sleepers: watch::Sender<BTreeSet<Sleeper>>,
+    next_sleeper: AtomicU64,
+}
+
+/// When it wants to be woken, and a number that tells it from others of the same instant.
+type Sleeper = (DateTime<Utc>, u64);
+
+impl ManualClock {
+    /// A clock that stands at `now`.
+    pub fn at(now: DateTime<Utc>) -> Self {
+        let dial = Dial {
+            now: watch::Sender::new(now),
+            sleepers: watch::Sender::new(BTreeSet::new()),
+            next_sleeper: AtomicU64::new(0),
+        };
+        Self { dial: Arc::new(dial) }
+    }
+
+    /// Moves the clock to `now`, and wakes whoever waits for that instant or an earlier one.
+    pub fn set(&self, now: DateTime<Utc>) {
+        self.dial.now.send_replace(now);
+    }
+
+    /// Moves the clock on by `step`.
+    pub fn advance(&self, step: TimeDelta) {
+        self.dial.now.send_modify(|now| *now += step);
+    }
+
+    /// The earliest instant somebody sleeps towards: where a simulation may jump to.
+    pub fn next_wake(&self) -> Option<DateTime<Utc>> {
+        self.dial.sleepers.borrow().first().map(|(until, _)| *until)
+    }
+
+    /// Resolves when at least `count` sleepers wait for this clock. A test that wants to move time
+    /// under a waiting call has to know that the call waits.
+    pub async fn until_sleeping(&self, count: usize) {
+        // The sender lives in `self`, so the channel cannot close under this wait.
+        let _ = self.dial.sleepers.subscribe().wait_for(|all| all.len() >= count).await;
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> DateTime<Utc> {
+        *self.dial.now.borrow()
+    }
+
+    fn sleep_until(&self, until: DateTime<Utc>) -> Sleep<'_> {
+        Box::pin(async move {
+            let mut moves = self.dial.now.subscribe();
+            let _bed = Bed::take(&self.dial, until);
+            let _ = moves.wait_for(|now| *now >= until).await;
+        })
+    }
+}
+
+/// A sleeper's entry on the dial, struck out when the sleep ends or is abandoned.
+struct Bed<'a> {
+    dial: &'a Dial,
+    sleeper: Sleeper,
+}
+
+impl<'a> Bed<'a> {
+    fn take(dial: &'a Dial, until: DateTime<Utc>) -> Self {
+        let sleeper = (until, dial.next_sleeper.fetch_add(1, Ordering::Relaxed));
+        dial.sleepers.send_modify(|all| {
+            all.insert(sleeper);
+        });
+        Self { dial, sleeper }
+    }
+}
+
+impl Drop for Bed<'_> {
+    fn drop(&mut self) {
+        self.dial.sleepers.send_modify(|all| {
+            all.remove(&self.sleeper);
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noon() -> DateTime<Utc> {
+        "2026-01-01T12:00:00Z".parse().unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_sleeper_wakes_at_its_instant_and_not_before() {
+        let clock = ManualClock::at(noon());
+        let until = noon() + TimeDelta::seconds(10);
+        let sleeper = tokio::spawn({
+            let clock = clock.clone();
+            async move {
+                clock.sleep_until(until).await;
+                clock.now()
+            }
+        });
+        clock.until_sleeping(1).await;
+        assert_eq!(clock.next_wake(), Some(until));
+
+        clock.set(until - TimeDelta::milliseconds(1));
+        tokio::task::yield_now().await;
+        assert!(!sleeper.is_finished());
+
+        clock.advance(TimeDelta::milliseconds(1));
+        assert_eq!(sleeper.await.unwrap(), until);
+        assert_eq!(clock.next_wake(), None);
+    }
+
+    #[tokio::test]
+    async fn an_instant_already_past_does_not_sleep() {
+        ManualClock::at(noon()).sleep_until(noon()).await;
+        SystemClock.sleep_until(noon()).await;
+    }
+
+    #[tokio::test]
+    async fn the_machines_clock_never_wakes_early() {
+        let until = SystemClock.now() + TimeDelta::milliseconds(3);
+        SystemClock.sleep_until(until).await;
+        assert!(SystemClock.now() >= until);
+    }
+}
