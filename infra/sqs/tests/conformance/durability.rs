@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use aws_sdk_sqs::Client;
-use belfry_sqs::{ManualClock, Sqs, SystemClock, serve};
+use belfry_sqs::{ManualClock, OpenError, Sqs, SystemClock, serve};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -69,6 +69,22 @@ async fn messages_and_queues_are_there_after_an_end_without_goodbye() {
     let left = ask(&after, "ReceiveMessage", ten).await;
     assert_eq!(left["Messages"].as_array().unwrap().len(), 1);
     assert_eq!(left["Messages"][0]["Body"], "waiting");
+}
+
+#[test]
+fn a_file_of_a_later_format_is_refused() {
+    let place = Place::new();
+    drop(open(&place.0));
+    let connection = rusqlite::Connection::open(&place.0).unwrap();
+    connection.pragma_update(None, "user_version", 1_000).unwrap();
+    let error = Sqs::open(&place.0, SystemClock).unwrap_err();
+    assert!(matches!(error, OpenError::LaterFormat(1_000)), "{error:?}");
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_an_error() {
+    let nowhere = Path::new("/nowhere/at/all/queues.db");
+    assert!(matches!(Sqs::open(nowhere, SystemClock), Err(OpenError::Sqlite(_))));
 }
 
 #[tokio::test]

@@ -21,4 +21,5 @@ mod protocol;
 mod queues;
 mod receiving;
 mod sending;
+mod serving;
 mod settling;
