@@ -5,6 +5,10 @@
 //! exactly its instant and not before, and a message is delivered twice only when its visibility
 //! ran out.
 //!
+//! What it leaves out: FIFO queues, permissions and encryption (their attributes are kept without
+//! effect), the limit of 120,000 messages in flight, and the minute Amazon asks for between two
+//! purges, or before a deleted queue's name is used again. Its file is for one process at a time.
+//!
 //! [`Sqs::handle`] answers one call and knows no transport; [`serve`] puts it behind HTTP.
 //!
 //! ```

@@ -93,7 +93,7 @@ struct Attempt {
 }
 
 /// What becomes of a message somebody tries to receive.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Deliver,
     Bury,
@@ -255,4 +255,36 @@ fn system_attributes(call: &Call<'_>, message: &Message) -> Vec<(&'static str, S
         ),
     ];
     known.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_expires_before_it_is_buried_and_is_buried_before_it_is_delivered() {
+        #[track_caller]
+        fn check(age_ms: i64, receives_here: i64, limit: Option<i64>, expected: Fate) {
+            let message = Message {
+                seq: 1,
+                sent_at: 0,
+                first_received_at: None,
+                receives: 99,
+                receives_here,
+                dead_letter_source: None,
+                group_id: None,
+                trace: None,
+                attributes: None,
+                body: String::new(),
+            };
+            assert_eq!(fate(&message, 60, limit, age_ms), expected);
+        }
+        check(0, 0, None, Fate::Deliver);
+        check(0, 99, None, Fate::Deliver);
+        check(0, 2, Some(3), Fate::Deliver);
+        check(0, 3, Some(3), Fate::Bury);
+        check(59_999, 3, Some(3), Fate::Bury);
+        check(60_000, 3, Some(3), Fate::Expire);
+        check(60_000, 0, None, Fate::Expire);
+    }
 }
