@@ -14,7 +14,9 @@
 
 mod aws;
 mod calendar;
+mod compile;
 mod days;
+mod describe;
 mod error;
 mod expression;
 mod field;
@@ -22,9 +24,12 @@ mod hash;
 mod parse;
 mod set;
 mod timetable;
+mod warnings;
+mod words;
 mod zone;
 
 pub use error::{CronError, Field};
 pub use expression::Cron;
 pub use timetable::{DstFold, DstGap, Timetable};
+pub use warnings::{Warning, WarningCode};
 pub use zone::{UnknownZone, Zone, tzdb_version};

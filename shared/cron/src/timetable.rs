@@ -114,6 +114,16 @@ impl Timetable {
         self.zone
     }
 
+    /// What becomes of a time the clock skips.
+    pub fn gap(&self) -> DstGap {
+        self.gap
+    }
+
+    /// What becomes of a time the clock shows twice.
+    pub fn fold(&self) -> DstFold {
+        self.fold
+    }
+
     /// The first fire strictly later than `after`; none when there are no more.
     pub fn next_after(&self, after: DateTime<Utc>) -> Option<DateTime<Utc>> {
         // The timestamp rounds down, so that the next whole second is the first that is later.
@@ -269,7 +279,7 @@ impl Timetable {
 }
 
 /// Local times in order: a calendar, or a single time.
-trait LocalTimes {
+pub(crate) trait LocalTimes {
     fn next(&self, after: i64) -> Option<i64>;
     fn prev(&self, before: i64) -> Option<i64>;
 }
@@ -285,7 +295,7 @@ impl LocalTimes for Calendar {
 }
 
 /// The local time of an `at(...)`.
-struct Single(i64);
+pub(crate) struct Single(pub(crate) i64);
 
 impl LocalTimes for Single {
     fn next(&self, after: i64) -> Option<i64> {
@@ -299,4 +309,116 @@ impl LocalTimes for Single {
 
 fn instant(timestamp: Option<i64>) -> Option<DateTime<Utc>> {
     timestamp.and_then(|timestamp| DateTime::from_timestamp(timestamp, 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(text: &str, zone: &str) -> Timetable {
+        Timetable::new(Cron::parse(text, "").unwrap(), Zone::parse(zone).unwrap())
+    }
+
+    fn at(text: &str) -> DateTime<Utc> {
+        text.parse().unwrap()
+    }
+
+    #[track_caller]
+    fn check(table: &Timetable, after: &str, expected: &[&str]) {
+        let found: Vec<_> = table.fires_after(at(after)).take(expected.len()).collect();
+        let expected: Vec<_> = expected.iter().map(|text| at(text)).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn next_is_strictly_later_even_by_a_fraction_of_a_second() {
+        let table = table("0 10 * * *", "UTC");
+        check(&table, "2026-01-01T09:59:59.5Z", &["2026-01-01T10:00:00Z"]);
+        check(&table, "2026-01-01T10:00:00Z", &["2026-01-02T10:00:00Z"]);
+        check(&table, "2026-01-01T10:00:00.000000001Z", &["2026-01-02T10:00:00Z"]);
+        let prev = |before| table.prev_before(at(before)).unwrap();
+        assert_eq!(prev("2026-01-01T10:00:00Z"), at("2025-12-31T10:00:00Z"));
+        assert_eq!(prev("2026-01-01T10:00:00.5Z"), at("2026-01-01T10:00:00Z"));
+        assert!(table.contains(at("2026-01-01T10:00:00Z")));
+        assert!(!table.contains(at("2026-01-01T10:00:00.5Z")));
+    }
+
+    #[test]
+    fn a_time_the_clocks_skip_fires_right_after_the_gap() {
+        let berlin = table("30 2 * * *", "Europe/Berlin");
+        check(&berlin, "2026-03-28T12:00:00Z", &["2026-03-29T01:00:00Z", "2026-03-30T00:30:00Z"]);
+        // Several skipped times, and the time at the end of the gap itself, are one fire.
+        let list = table("0,30 2,3 * * *", "Europe/Berlin");
+        check(&list, "2026-03-28T12:00:00Z", &["2026-03-29T01:00:00Z", "2026-03-29T01:30:00Z"]);
+        // Samoa skipped all of 30 December 2011.
+        let apia = table("0 6 30 12 *", "Pacific/Apia");
+        check(&apia, "2011-12-29T00:00:00Z", &["2011-12-30T10:00:00Z", "2012-12-29T16:00:00Z"]);
+    }
+
+    #[test]
+    fn a_time_the_clocks_repeat_fires_once_and_an_interval_both_times() {
+        let fixed = table("30 1 * * *", "America/New_York");
+        check(&fixed, "2026-11-01T05:00:00Z", &["2026-11-01T05:30:00Z", "2026-11-02T06:30:00Z"]);
+        // Asked in the second pass: the first is over.
+        check(&fixed, "2026-11-01T06:10:00Z", &["2026-11-02T06:30:00Z"]);
+        let interval = table("*/30 1 * * *", "America/New_York");
+        check(
+            &interval,
+            "2026-11-01T05:10:00Z",
+            &["2026-11-01T05:30:00Z", "2026-11-01T06:00:00Z", "2026-11-01T06:30:00Z"],
+        );
+    }
+
+    #[test]
+    fn the_rules_for_clock_changes_can_be_set() {
+        let interval = table("*/30 2 * * *", "Europe/Berlin");
+        let shifted = interval.clone().with_dst(Some(DstGap::Shift), None);
+        check(&interval, "2026-03-28T12:00:00Z", &["2026-03-30T00:00:00Z"]);
+        check(&shifted, "2026-03-28T12:00:00Z", &["2026-03-29T01:00:00Z", "2026-03-30T00:00:00Z"]);
+        let once = interval.with_dst(None, Some(DstFold::First));
+        check(
+            &once,
+            "2026-10-24T22:00:00Z",
+            &["2026-10-25T00:00:00Z", "2026-10-25T00:30:00Z", "2026-10-26T01:00:00Z"],
+        );
+    }
+
+    #[test]
+    fn a_rate_counts_elapsed_time_from_its_start() {
+        let free = table("rate(90 minutes)", "Europe/Berlin");
+        check(&free, "2026-03-29T00:00:00Z", &["2026-03-29T01:30:00Z", "2026-03-29T03:00:00Z"]);
+        let anchored = free.with_anchor(at("2026-03-29T00:10:00.7Z"));
+        check(&anchored, "2020-01-01T00:00:00Z", &["2026-03-29T00:10:00Z", "2026-03-29T01:40:00Z"]);
+        check(&anchored, "2026-03-29T02:00:00Z", &["2026-03-29T03:10:00Z"]);
+        assert_eq!(anchored.prev_before(at("2026-03-29T00:10:00Z")), None);
+        assert_eq!(anchored.next_after(at("2100-12-31T23:59:00Z")), None);
+    }
+
+    #[test]
+    fn a_single_time_fires_once() {
+        let once = table("at(2026-03-29T02:30:00)", "Europe/Berlin");
+        check(&once, "2020-01-01T00:00:00Z", &["2026-03-29T01:00:00Z"]);
+        assert_eq!(once.next_after(at("2026-03-29T01:00:00Z")), None);
+        let skipped = once.with_dst(Some(DstGap::Skip), None);
+        assert_eq!(skipped.next_after(at("2020-01-01T00:00:00Z")), None);
+        let far = table("at(2150-07-01T12:00:00)", "Europe/Berlin");
+        check(&far, "2026-01-01T00:00:00Z", &["2150-07-01T10:00:00Z"]);
+    }
+
+    #[test]
+    fn a_stretch_of_time_includes_both_its_ends() {
+        let hourly = table("0 * * * *", "UTC");
+        let fires = hourly.fires_between(at("2026-01-01T10:00:00Z"), at("2026-01-01T12:00:00Z"));
+        assert_eq!(fires.count(), 3);
+        assert_eq!(
+            hourly.fires_between(at("2026-01-02T00:00:00Z"), at("2026-01-01T00:00:00Z")).count(),
+            0
+        );
+    }
+
+    #[test]
+    fn the_rules_are_written_in_snake_case() {
+        assert_eq!(serde_json::to_string(&DstGap::Shift).unwrap(), "\"shift\"");
+        assert_eq!(serde_json::from_str::<DstFold>("\"both\"").unwrap(), DstFold::Both);
+    }
 }
