@@ -17,6 +17,7 @@ mod calendar;
 mod compile;
 mod days;
 mod describe;
+mod dst;
 mod error;
 mod expression;
 mod field;
@@ -28,8 +29,9 @@ mod warnings;
 mod words;
 mod zone;
 
+pub use dst::{DstFold, DstGap};
 pub use error::{CronError, Field};
 pub use expression::Cron;
-pub use timetable::{DstFold, DstGap, Timetable};
+pub use timetable::Timetable;
 pub use warnings::{Warning, WarningCode};
 pub use zone::{UnknownZone, Zone, tzdb_version};

@@ -1,12 +1,13 @@
 //! Warnings: what is legal but probably not what its author expects.
 
 use crate::days::Special;
+use crate::dst::{DstFold, DstGap};
 use crate::error::Field;
 use crate::expression::Kind;
 use crate::field::Allowed;
 use crate::parse::Fields;
 use crate::set::Set;
-use crate::timetable::{DstFold, DstGap, LocalTimes, Single, Timetable};
+use crate::timetable::{LocalTimes, Single, Timetable};
 use crate::words::{count, month, ranges, weekday};
 use crate::zone::Span;
 use chrono::{DateTime, TimeDelta, Utc};

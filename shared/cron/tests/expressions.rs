@@ -305,3 +305,11 @@ fn an_expression_has_at_most_256_bytes() {
     assert!(Cron::parse(&long(256), "").is_ok());
     assert!(Cron::parse(&long(257), "").is_err());
 }
+
+#[test]
+fn expressions_and_timetables_can_be_shared_between_threads() {
+    fn shared<T: Send + Sync + Clone + 'static>() {}
+    shared::<Cron>();
+    shared::<Timetable>();
+    shared::<Zone>();
+}

@@ -271,6 +271,7 @@ proptest! {
 fn ask_everything(text: &str, zone: Zone) {
     let Ok(cron) = Cron::parse(text, "seed") else { return };
     assert!(cron.text().len() <= 256);
+    assert!(cron.describe(&zone).is_ascii());
     let times = [
         DateTime::<Utc>::MIN_UTC,
         DateTime::<Utc>::MAX_UTC,
@@ -287,6 +288,7 @@ fn ask_everything(text: &str, zone: Zone) {
             assert!(table.next_after(at).is_none_or(|next| next > at), "{text} after {at}");
             assert!(table.prev_before(at).is_none_or(|previous| previous < at), "{text} at {at}");
             table.contains(at);
+            table.warnings(at);
             assert!(table.fires_after(at).take(3).count() <= 3);
             assert!(table.fires_between(DateTime::<Utc>::MIN_UTC, at).take(3).count() <= 3);
         }
