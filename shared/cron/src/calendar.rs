@@ -65,14 +65,13 @@ impl Calendar {
         let from = after.saturating_add(1).clamp(0, END);
         let today = from.div_euclid(DAY);
         let day = self.day_from(today)?;
-        let found = match day == today {
+        let later_today = match day == today {
             true => self.time_from(from.rem_euclid(DAY)).map(|time| day * DAY + time),
             false => None,
         };
-        let found = match found {
+        let found = match later_today {
             Some(found) => found,
-            None if day == today => self.day_from(today + 1)? * DAY + self.time_from(0)?,
-            None => day * DAY + self.time_from(0)?,
+            None => self.day_from(day.max(today + 1))? * DAY + self.time_from(0)?,
         };
         debug_assert!(self.engine_includes(found));
         Some(found)
@@ -83,14 +82,13 @@ impl Calendar {
         let from = before.saturating_sub(1).clamp(-1, END - 1);
         let today = from.div_euclid(DAY);
         let day = self.day_until(today)?;
-        let found = match day == today {
+        let earlier_today = match day == today {
             true => self.time_until(from.rem_euclid(DAY)).map(|time| day * DAY + time),
             false => None,
         };
-        let found = match found {
+        let found = match earlier_today {
             Some(found) => found,
-            None if day == today => self.day_until(today - 1)? * DAY + self.time_until(DAY - 1)?,
-            None => day * DAY + self.time_until(DAY - 1)?,
+            None => self.day_until(day.min(today - 1))? * DAY + self.time_until(DAY - 1)?,
         };
         debug_assert!(self.engine_includes(found));
         Some(found)
