@@ -21,6 +21,8 @@ pub(crate) struct Allowed {
     pub(crate) specials: Vec<Special>,
     /// The text begins with `*` or is `?`: crontab's rule for days looks at the text, not at the set.
     pub(crate) star: bool,
+    /// The n of `*/n`, because what it does at the end of the field surprises people.
+    pub(crate) star_step: Option<u32>,
 }
 
 impl Allowed {
@@ -81,6 +83,9 @@ impl Item<'_> {
             Some((range, step)) => (range, Some(self.step(step)?)),
             None => (self.text, None),
         };
+        if range == "*" {
+            allowed.star_step = allowed.star_step.or(step);
+        }
         if let Some(hashed) = range.strip_prefix('H') {
             return self.hashed(hashed, step, allowed);
         }

@@ -14,7 +14,10 @@
 
 mod aws;
 mod calendar;
+mod compile;
 mod days;
+mod describe;
+mod dst;
 mod error;
 mod expression;
 mod field;
@@ -22,9 +25,13 @@ mod hash;
 mod parse;
 mod set;
 mod timetable;
+mod warnings;
+mod words;
 mod zone;
 
+pub use dst::{DstFold, DstGap};
 pub use error::{CronError, Field};
 pub use expression::Cron;
-pub use timetable::{DstFold, DstGap, Timetable};
+pub use timetable::Timetable;
+pub use warnings::{Warning, WarningCode};
 pub use zone::{UnknownZone, Zone, tzdb_version};

@@ -25,6 +25,14 @@ impl Set {
         self.0 == [0; 4]
     }
 
+    pub(crate) fn len(&self) -> u32 {
+        self.0.iter().map(|word| word.count_ones()).sum()
+    }
+
+    pub(crate) fn first(&self) -> Option<u32> {
+        self.iter().next()
+    }
+
     pub(crate) fn union(&self, other: Set) -> Set {
         Set(std::array::from_fn(|i| self.0[i] | other.0[i]))
     }

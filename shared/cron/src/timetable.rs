@@ -5,57 +5,10 @@
 //! local clock runs evenly, so the search goes from span to span and asks the calendar within each.
 
 use crate::calendar::Calendar;
+use crate::dst::{DstFold, DstGap};
 use crate::expression::{Cron, Kind};
 use crate::zone::{Span, Zone};
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
-
-/// What becomes of a time the local clock skips.
-///
-/// ```
-/// use belfry_cron::{Cron, DstGap, Timetable, Zone};
-/// // In New York, 2025-03-09 has no 02:30: at 07:00 UTC the clock jumps from 02:00 to 03:00.
-/// let nightly = Timetable::new(
-///     Cron::parse("30 2 * * *", "").unwrap(),
-///     Zone::parse("America/New_York").unwrap(),
-/// );
-/// let saturday = "2025-03-08T12:00:00Z".parse().unwrap();
-/// let next = |gap| nightly.clone().with_dst(Some(gap), None).next_after(saturday).unwrap();
-/// assert_eq!(next(DstGap::Shift).to_rfc3339(), "2025-03-09T07:00:00+00:00");
-/// assert_eq!(next(DstGap::Skip).to_rfc3339(), "2025-03-10T06:30:00+00:00");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DstGap {
-    /// One fire at the first instant after the gap. The default of expressions with a fixed time:
-    /// a nightly job runs every night.
-    Shift,
-    /// No fire. The default of interval expressions: the clock never showed that time.
-    Skip,
-}
-
-/// What becomes of a time the local clock shows twice.
-///
-/// ```
-/// use belfry_cron::{Cron, DstFold, Timetable, Zone};
-/// // In New York, 2025-11-02 has 01:30 twice: at 05:30 and at 06:30 UTC.
-/// let nightly = Timetable::new(
-///     Cron::parse("30 1 * * *", "").unwrap(),
-///     Zone::parse("America/New_York").unwrap(),
-/// );
-/// let first = "2025-11-02T05:30:00Z".parse().unwrap();
-/// let next = |fold| nightly.clone().with_dst(None, Some(fold)).next_after(first).unwrap();
-/// assert_eq!(next(DstFold::First).to_rfc3339(), "2025-11-03T06:30:00+00:00");
-/// assert_eq!(next(DstFold::Both).to_rfc3339(), "2025-11-02T06:30:00+00:00");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DstFold {
-    /// Only the first time. The default of expressions with a fixed time.
-    First,
-    /// Both times. The default of interval expressions: every 20 minutes stays every 20 minutes.
-    Both,
-}
 
 /// When a schedule fires: an expression, a zone, the rules for clock changes and where `rate()` starts.
 ///
@@ -112,6 +65,16 @@ impl Timetable {
     /// The zone.
     pub fn zone(&self) -> Zone {
         self.zone
+    }
+
+    /// What becomes of a time the clock skips.
+    pub fn gap(&self) -> DstGap {
+        self.gap
+    }
+
+    /// What becomes of a time the clock shows twice.
+    pub fn fold(&self) -> DstFold {
+        self.fold
     }
 
     /// The first fire strictly later than `after`; none when there are no more.
@@ -269,7 +232,7 @@ impl Timetable {
 }
 
 /// Local times in order: a calendar, or a single time.
-trait LocalTimes {
+pub(crate) trait LocalTimes {
     fn next(&self, after: i64) -> Option<i64>;
     fn prev(&self, before: i64) -> Option<i64>;
 }
@@ -285,7 +248,7 @@ impl LocalTimes for Calendar {
 }
 
 /// The local time of an `at(...)`.
-struct Single(i64);
+pub(crate) struct Single(pub(crate) i64);
 
 impl LocalTimes for Single {
     fn next(&self, after: i64) -> Option<i64> {
@@ -299,4 +262,110 @@ impl LocalTimes for Single {
 
 fn instant(timestamp: Option<i64>) -> Option<DateTime<Utc>> {
     timestamp.and_then(|timestamp| DateTime::from_timestamp(timestamp, 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(text: &str, zone: &str) -> Timetable {
+        Timetable::new(Cron::parse(text, "").unwrap(), Zone::parse(zone).unwrap())
+    }
+
+    fn at(text: &str) -> DateTime<Utc> {
+        text.parse().unwrap()
+    }
+
+    #[track_caller]
+    fn check(table: &Timetable, after: &str, expected: &[&str]) {
+        let found: Vec<_> = table.fires_after(at(after)).take(expected.len()).collect();
+        let expected: Vec<_> = expected.iter().map(|text| at(text)).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn next_is_strictly_later_even_by_a_fraction_of_a_second() {
+        let table = table("0 10 * * *", "UTC");
+        check(&table, "2026-01-01T09:59:59.5Z", &["2026-01-01T10:00:00Z"]);
+        check(&table, "2026-01-01T10:00:00Z", &["2026-01-02T10:00:00Z"]);
+        check(&table, "2026-01-01T10:00:00.000000001Z", &["2026-01-02T10:00:00Z"]);
+        let prev = |before| table.prev_before(at(before)).unwrap();
+        assert_eq!(prev("2026-01-01T10:00:00Z"), at("2025-12-31T10:00:00Z"));
+        assert_eq!(prev("2026-01-01T10:00:00.5Z"), at("2026-01-01T10:00:00Z"));
+        assert!(table.contains(at("2026-01-01T10:00:00Z")));
+        assert!(!table.contains(at("2026-01-01T10:00:00.5Z")));
+    }
+
+    #[test]
+    fn a_time_the_clocks_skip_fires_right_after_the_gap() {
+        let berlin = table("30 2 * * *", "Europe/Berlin");
+        check(&berlin, "2026-03-28T12:00:00Z", &["2026-03-29T01:00:00Z", "2026-03-30T00:30:00Z"]);
+        // Several skipped times, and the time at the end of the gap itself, are one fire.
+        let list = table("0,30 2,3 * * *", "Europe/Berlin");
+        check(&list, "2026-03-28T12:00:00Z", &["2026-03-29T01:00:00Z", "2026-03-29T01:30:00Z"]);
+        // Samoa skipped all of 30 December 2011.
+        let apia = table("0 6 30 12 *", "Pacific/Apia");
+        check(&apia, "2011-12-29T00:00:00Z", &["2011-12-30T10:00:00Z", "2012-12-29T16:00:00Z"]);
+    }
+
+    #[test]
+    fn a_time_the_clocks_repeat_fires_once_and_an_interval_both_times() {
+        let fixed = table("30 1 * * *", "America/New_York");
+        check(&fixed, "2026-11-01T05:00:00Z", &["2026-11-01T05:30:00Z", "2026-11-02T06:30:00Z"]);
+        // Asked in the second pass: the first is over.
+        check(&fixed, "2026-11-01T06:10:00Z", &["2026-11-02T06:30:00Z"]);
+        let interval = table("*/30 1 * * *", "America/New_York");
+        check(
+            &interval,
+            "2026-11-01T05:10:00Z",
+            &["2026-11-01T05:30:00Z", "2026-11-01T06:00:00Z", "2026-11-01T06:30:00Z"],
+        );
+    }
+
+    #[test]
+    fn the_rules_for_clock_changes_can_be_set() {
+        let interval = table("*/30 2 * * *", "Europe/Berlin");
+        let shifted = interval.clone().with_dst(Some(DstGap::Shift), None);
+        check(&interval, "2026-03-28T12:00:00Z", &["2026-03-30T00:00:00Z"]);
+        check(&shifted, "2026-03-28T12:00:00Z", &["2026-03-29T01:00:00Z", "2026-03-30T00:00:00Z"]);
+        let once = interval.with_dst(None, Some(DstFold::First));
+        check(
+            &once,
+            "2026-10-24T22:00:00Z",
+            &["2026-10-25T00:00:00Z", "2026-10-25T00:30:00Z", "2026-10-26T01:00:00Z"],
+        );
+    }
+
+    #[test]
+    fn a_rate_counts_elapsed_time_from_its_start() {
+        let free = table("rate(90 minutes)", "Europe/Berlin");
+        check(&free, "2026-03-29T00:00:00Z", &["2026-03-29T01:30:00Z", "2026-03-29T03:00:00Z"]);
+        let anchored = free.with_anchor(at("2026-03-29T00:10:00.7Z"));
+        check(&anchored, "2020-01-01T00:00:00Z", &["2026-03-29T00:10:00Z", "2026-03-29T01:40:00Z"]);
+        check(&anchored, "2026-03-29T02:00:00Z", &["2026-03-29T03:10:00Z"]);
+        assert_eq!(anchored.prev_before(at("2026-03-29T00:10:00Z")), None);
+        assert_eq!(anchored.next_after(at("2100-12-31T23:59:00Z")), None);
+    }
+
+    #[test]
+    fn a_single_time_fires_once() {
+        let once = table("at(2026-03-29T02:30:00)", "Europe/Berlin");
+        check(&once, "2020-01-01T00:00:00Z", &["2026-03-29T01:00:00Z"]);
+        assert_eq!(once.next_after(at("2026-03-29T01:00:00Z")), None);
+        let skipped = once.with_dst(Some(DstGap::Skip), None);
+        assert_eq!(skipped.next_after(at("2020-01-01T00:00:00Z")), None);
+        let far = table("at(2150-07-01T12:00:00)", "Europe/Berlin");
+        check(&far, "2026-01-01T00:00:00Z", &["2150-07-01T10:00:00Z"]);
+    }
+
+    #[test]
+    fn a_stretch_of_time_includes_both_its_ends() {
+        let hourly = table("0 * * * *", "UTC");
+        let fires = hourly.fires_between(at("2026-01-01T10:00:00Z"), at("2026-01-01T12:00:00Z"));
+        assert_eq!(fires.count(), 3);
+        assert_eq!(
+            hourly.fires_between(at("2026-01-02T00:00:00Z"), at("2026-01-01T00:00:00Z")).count(),
+            0
+        );
+    }
 }

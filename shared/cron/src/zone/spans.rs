@@ -84,3 +84,24 @@ impl Spans {
         self.get(self.index_at(instant))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_clock_has_reached_outlasts_a_short_span() {
+        // Back by an hour, back by another ten minutes later, then forward by two hours.
+        let spans = Spans::new(&[(0, 7_200), (1_000, 3_600), (1_600, 0), (9_000, 7_200)]);
+        let reached: Vec<i64> = (1..4).map(|index| spans.get(index).reached).collect();
+        assert_eq!(reached, [8_200, 8_200, 9_000]);
+        let gaps: Vec<bool> = (1..4).map(|index| spans.get(index).follows_gap()).collect();
+        assert_eq!(gaps, [false, false, true]);
+    }
+
+    #[test]
+    fn an_instant_belongs_to_the_span_that_begins_with_it() {
+        let spans = Spans::new(&[(0, 60), (1_000, 0)]);
+        assert_eq!([i64::MIN, 999, 1_000, i64::MAX].map(|at| spans.at(at).offset), [60, 60, 0, 0]);
+    }
+}
