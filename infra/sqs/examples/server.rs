@@ -4,7 +4,8 @@
 use std::error::Error;
 use std::path::Path;
 
-use belfry_sqs::{Sqs, SystemClock, serve};
+use belfry_sqs::{Sqs, serve};
+use belfry_time::SystemTime;
 use tokio::net::TcpListener;
 
 #[tokio::main(flavor = "current_thread")]
@@ -14,6 +15,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let port: u16 = arguments.next().map_or(Ok(0), |port| port.parse())?;
     let listener = TcpListener::bind(("127.0.0.1", port)).await?;
     println!("http://{}", listener.local_addr()?);
-    serve(listener, Sqs::open(Path::new(&file), SystemClock)?, std::future::pending()).await?;
+    serve(listener, Sqs::open(Path::new(&file), SystemTime)?, std::future::pending()).await?;
     Ok(())
 }

@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::config::{BehaviorVersion, Credentials, Region};
-use belfry_sqs::{Sqs, SystemClock, serve};
+use belfry_sqs::{Sqs, serve};
+use belfry_time::SystemTime;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -21,9 +22,9 @@ const MESSAGES: usize = 10_000;
 async fn main() -> Outcome<()> {
     let file = std::env::temp_dir().join(format!("belfry-throughput-{}.db", std::process::id()));
     println!("{MESSAGES} messages of {BODY_BYTES} bytes: sent, received and deleted per second");
-    println!("in memory, one by one   {:>7.0}", by_hand(&Sqs::memory(SystemClock)?, 1).await?);
-    println!("in memory, in tens      {:>7.0}", by_hand(&Sqs::memory(SystemClock)?, 10).await?);
-    let sqs = Sqs::open(&file, SystemClock)?;
+    println!("in memory, one by one   {:>7.0}", by_hand(&Sqs::memory(SystemTime)?, 1).await?);
+    println!("in memory, in tens      {:>7.0}", by_hand(&Sqs::memory(SystemTime)?, 10).await?);
+    let sqs = Sqs::open(&file, SystemTime)?;
     println!("in a file, one by one   {:>7.0}", by_hand(&sqs, 1).await?);
     println!("in a file, in tens      {:>7.0}", by_hand(&sqs, 10).await?);
     println!("  with 100,000 waiting  {:>7.0}", behind_a_backlog(&sqs, 100_000).await?);

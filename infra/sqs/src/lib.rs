@@ -14,16 +14,16 @@
 //! ```
 //! # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
 //! # runtime.block_on(async {
-//! use belfry_sqs::{ManualClock, Sqs};
+//! use belfry_sqs::Sqs;
+//! use belfry_time::ManualTime;
 //!
-//! let sqs = Sqs::memory(ManualClock::at("2026-01-01T00:00:00Z".parse().unwrap())).unwrap();
+//! let sqs = Sqs::memory(ManualTime::at("2026-01-01T00:00:00Z".parse().unwrap())).unwrap();
 //! let reply = sqs.handle("CreateQueue", br#"{"QueueName":"runs"}"#, "http://127.0.0.1:9324").await;
 //! assert_eq!(reply.body, br#"{"QueueUrl":"http://127.0.0.1:9324/000000000000/runs"}"#);
 //! # });
 //! ```
 
 mod batch;
-mod clock;
 mod content;
 mod messages;
 mod moves;
@@ -39,7 +39,6 @@ mod sqs;
 mod store;
 mod wakes;
 
-pub use clock::{Clock, ManualClock, Sleep, SystemClock};
 pub use serve::serve;
 pub use sqs::{Reply, Sqs};
 pub use store::OpenError;

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use belfry_time::Time;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::clock::Clock;
 use crate::refusal::{Kind, Refusal};
 use crate::store::{OpenError, Store};
 use crate::wakes::Wakes;
@@ -28,7 +28,7 @@ pub struct Sqs {
 
 pub(crate) struct Shared {
     pub(crate) store: Store,
-    pub(crate) clock: Box<dyn Clock>,
+    pub(crate) clock: Box<dyn Time>,
     pub(crate) wakes: Wakes,
     calls: AtomicU64,
 }
@@ -47,12 +47,12 @@ pub struct Reply {
 impl Sqs {
     /// The queues kept in the file at `path`, made if it is missing. What was acknowledged survives
     /// the death of this process.
-    pub fn open(path: &Path, clock: impl Clock + 'static) -> Result<Self, OpenError> {
+    pub fn open(path: &Path, clock: impl Time + 'static) -> Result<Self, OpenError> {
         Ok(Self::over(Store::open(path)?, clock))
     }
 
     /// Queues that end with this process.
-    pub fn memory(clock: impl Clock + 'static) -> Result<Self, OpenError> {
+    pub fn memory(clock: impl Time + 'static) -> Result<Self, OpenError> {
         Ok(Self::over(Store::memory()?, clock))
     }
 
@@ -60,6 +60,14 @@ impl Sqs {
     #[must_use]
     pub fn in_region(self, region: &str) -> Self {
         Self { region: region.into(), ..self }
+    }
+
+    /// Makes every message that somebody has received receivable again: for a start after the
+    /// receivers died with the process.
+    pub fn release_all(&self) -> Result<(), OpenError> {
+        let now = self.shared.clock.now().timestamp_millis();
+        self.shared.store.release_all(now)?;
+        Ok(())
     }
 
     /// Answers one call. `action` is what `X-Amz-Target` says after its dot; `endpoint` is where
@@ -77,7 +85,7 @@ impl Sqs {
         reply
     }
 
-    fn over(store: Store, clock: impl Clock + 'static) -> Self {
+    fn over(store: Store, clock: impl Time + 'static) -> Self {
         let shared = Shared {
             store,
             clock: Box::new(clock),

@@ -104,6 +104,16 @@ impl Store {
         Ok(Self { connection: Mutex::new(connection) })
     }
 
+    /// Lets every message in somebody's hands be received again at `now`. A message that waits for
+    /// its delay is in nobody's hands.
+    pub(crate) fn release_all(&self, now: i64) -> Result<(), rusqlite::Error> {
+        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let release = "UPDATE messages SET visible_at = ?1 \
+                       WHERE receives > 0 AND visible_at > ?1";
+        connection.execute(release, [now])?;
+        Ok(())
+    }
+
     /// Does all of `work` or none of it.
     pub(crate) fn write<T>(
         &self,

@@ -9,14 +9,15 @@ use aws_sdk_sqs::config::retry::RetryConfig;
 use aws_sdk_sqs::config::{BehaviorVersion, Credentials, Region};
 use aws_sdk_sqs::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_sqs::types::{Message, MessageSystemAttributeName, QueueAttributeName};
-use belfry_sqs::{ManualClock, Sqs, serve};
+use belfry_sqs::{Sqs, serve};
+use belfry_time::ManualTime;
 use chrono::TimeDelta;
 use tokio::net::TcpListener;
 
 pub(crate) struct Bench {
     pub(crate) client: Client,
     /// The endpoint's clock, if it is one we can move.
-    pub(crate) clock: Option<ManualClock>,
+    pub(crate) clock: Option<ManualTime>,
 }
 
 impl Bench {
@@ -29,14 +30,14 @@ impl Bench {
     }
 
     /// The embedded endpoint, or nothing when another one is being asked.
-    pub(crate) async fn start_with_clock() -> Option<(Self, ManualClock)> {
+    pub(crate) async fn start_with_clock() -> Option<(Self, ManualTime)> {
         let bench = Self::start().await;
         let clock = bench.clock.clone()?;
         Some((bench, clock))
     }
 
     async fn embedded() -> Self {
-        let clock = ManualClock::at("2026-01-01T12:00:00Z".parse().unwrap());
+        let clock = ManualTime::at("2026-01-01T12:00:00Z".parse().unwrap());
         let sqs = Sqs::memory(clock.clone()).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());

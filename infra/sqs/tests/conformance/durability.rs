@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use aws_sdk_sqs::Client;
-use belfry_sqs::{ManualClock, OpenError, Sqs, SystemClock, serve};
+use belfry_sqs::{OpenError, Sqs, serve};
+use belfry_time::{ManualTime, SystemTime};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -31,7 +32,7 @@ impl Drop for Place {
 }
 
 fn open(path: &Path) -> Sqs {
-    Sqs::open(path, ManualClock::at("2026-01-01T12:00:00Z".parse().unwrap())).unwrap()
+    Sqs::open(path, ManualTime::at("2026-01-01T12:00:00Z".parse().unwrap())).unwrap()
 }
 
 async fn ask(sqs: &Sqs, action: &str, request: Value) -> Value {
@@ -77,14 +78,14 @@ fn a_file_of_a_later_format_is_refused() {
     drop(open(&place.0));
     let connection = rusqlite::Connection::open(&place.0).unwrap();
     connection.pragma_update(None, "user_version", 1_000).unwrap();
-    let error = Sqs::open(&place.0, SystemClock).unwrap_err();
+    let error = Sqs::open(&place.0, SystemTime).unwrap_err();
     assert!(matches!(error, OpenError::LaterFormat(1_000)), "{error:?}");
 }
 
 #[test]
 fn a_place_that_cannot_be_written_is_an_error() {
     let nowhere = Path::new("/nowhere/at/all/queues.db");
-    assert!(matches!(Sqs::open(nowhere, SystemClock), Err(OpenError::Sqlite(_))));
+    assert!(matches!(Sqs::open(nowhere, SystemTime), Err(OpenError::Sqlite(_))));
 }
 
 #[tokio::test]
@@ -143,7 +144,7 @@ async fn receive_all(client: &Client) -> HashSet<String> {
 /// This very program again, as a server: no other binary has to have been built first.
 fn spawn_server(path: &Path) -> (Child, String) {
     let mut server = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "durability::serves_until_killed", "--ignored", "--nocapture"])
+        .args(["--exact", "durability::serves_until_killed", "--nocapture"])
         .env(SERVE, path)
         .stdout(Stdio::piped())
         .spawn()
@@ -158,12 +159,12 @@ fn spawn_server(path: &Path) -> (Child, String) {
 const SERVE: &str = "BELFRY_SQS_TEST_FILE";
 
 #[tokio::test]
-#[ignore = "is the server of the test above"]
 #[expect(clippy::disallowed_methods, reason = "its parent tells it the file this way")]
+/// The server of the test above; asked for by nobody, it does nothing.
 async fn serves_until_killed() {
     let Ok(path) = std::env::var(SERVE) else { return };
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     println!("http://{}", listener.local_addr().unwrap());
-    let sqs = Sqs::open(Path::new(&path), SystemClock).unwrap();
+    let sqs = Sqs::open(Path::new(&path), SystemTime).unwrap();
     serve(listener, sqs, std::future::pending()).await.unwrap();
 }

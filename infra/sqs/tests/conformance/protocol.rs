@@ -1,6 +1,7 @@
 //! The protocol itself, without a client in between: whatever comes in, an answer goes out.
 
-use belfry_sqs::{ManualClock, Reply, Sqs};
+use belfry_sqs::{Reply, Sqs};
+use belfry_time::ManualTime;
 use serde_json::{Value, json};
 
 const ACTIONS: [&str; 20] = [
@@ -29,7 +30,7 @@ const ACTIONS: [&str; 20] = [
 const ENDPOINT: &str = "http://localhost:1";
 
 fn sqs() -> Sqs {
-    Sqs::memory(ManualClock::at("2026-01-01T12:00:00Z".parse().unwrap())).unwrap()
+    Sqs::memory(ManualTime::at("2026-01-01T12:00:00Z".parse().unwrap())).unwrap()
 }
 
 async fn ask(sqs: &Sqs, action: &str, request: &Value) -> Reply {

@@ -1,7 +1,7 @@
 //! Probes of receiving: when a message can be had, how often, and what is told about it.
 
 use aws_sdk_sqs::types::{MessageSystemAttributeName, QueueAttributeName};
-use belfry_sqs::Clock;
+use belfry_time::Time;
 use chrono::TimeDelta;
 
 use crate::bench::{Bench, code, told};

@@ -1,6 +1,7 @@
 //! The server around the queues: how it ends, and what it does with calls out of proportion.
 
-use belfry_sqs::{ManualClock, Sqs, serve};
+use belfry_sqs::{Sqs, serve};
+use belfry_time::ManualTime;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
@@ -8,13 +9,13 @@ use crate::bench::{client, code};
 
 struct Server {
     endpoint: String,
-    clock: ManualClock,
+    clock: ManualTime,
     stop: oneshot::Sender<()>,
     ended: tokio::task::JoinHandle<std::io::Result<()>>,
 }
 
 async fn start() -> Server {
-    let clock = ManualClock::at("2026-01-01T12:00:00Z".parse().unwrap());
+    let clock = ManualTime::at("2026-01-01T12:00:00Z".parse().unwrap());
     let sqs = Sqs::memory(clock.clone()).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());

@@ -6,16 +6,16 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use tokio::sync::watch;
 
-/// A wait for an instant; see [`Clock::sleep_until`].
+/// A wait for an instant; see [`Time::sleep_until`].
 pub type Sleep<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 /// What tells the time, and wakes at a time.
-pub trait Clock: Send + Sync {
+pub trait Time: Send + Sync {
     /// The present instant.
     fn now(&self) -> DateTime<Utc>;
 
@@ -24,7 +24,7 @@ pub trait Clock: Send + Sync {
     fn sleep_until(&self, until: DateTime<Utc>) -> Sleep<'_>;
 }
 
-impl<C: Clock + ?Sized> Clock for Arc<C> {
+impl<C: Time + ?Sized> Time for Arc<C> {
     fn now(&self) -> DateTime<Utc> {
         (**self).now()
     }
@@ -36,16 +36,16 @@ impl<C: Clock + ?Sized> Clock for Arc<C> {
 
 /// The machine's clock.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct SystemClock;
+pub struct SystemTime;
 
 /// A long sleep looks at the wall again this often: the wall clock can be set, and a laptop can
 /// sleep, while a timer counts on regardless.
 const LONGEST_NAP: Duration = Duration::from_secs(1);
 
-impl Clock for SystemClock {
+impl Time for SystemTime {
     #[expect(clippy::disallowed_methods, reason = "this is the edge at which time is read")]
     fn now(&self) -> DateTime<Utc> {
-        SystemTime::now().into()
+        std::time::SystemTime::now().into()
     }
 
     fn sleep_until(&self, until: DateTime<Utc>) -> Sleep<'_> {
@@ -63,15 +63,15 @@ impl Clock for SystemClock {
 /// A clock that stands still until it is moved. Clones are the same clock.
 ///
 /// ```
-/// use belfry_sqs::{Clock, ManualClock};
+/// use belfry_time::{ManualTime, Time};
 /// use chrono::TimeDelta;
 ///
-/// let clock = ManualClock::at("2026-03-29T00:59:59Z".parse().unwrap());
+/// let clock = ManualTime::at("2026-03-29T00:59:59Z".parse().unwrap());
 /// clock.advance(TimeDelta::seconds(1));
 /// assert_eq!(clock.now().to_rfc3339(), "2026-03-29T01:00:00+00:00");
 /// ```
 #[derive(Debug, Clone)]
-pub struct ManualClock {
+pub struct ManualTime {
     dial: Arc<Dial>,
 }
 
@@ -85,7 +85,7 @@ struct Dial {
 /// When it wants to be woken, and a number that tells it from others of the same instant.
 type Sleeper = (DateTime<Utc>, u64);
 
-impl ManualClock {
+impl ManualTime {
     /// A clock that stands at `now`.
     pub fn at(now: DateTime<Utc>) -> Self {
         let dial = Dial {
@@ -119,7 +119,7 @@ impl ManualClock {
     }
 }
 
-impl Clock for ManualClock {
+impl Time for ManualTime {
     fn now(&self) -> DateTime<Utc> {
         *self.dial.now.borrow()
     }
@@ -167,7 +167,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_sleeper_wakes_at_its_instant_and_not_before() {
-        let clock = ManualClock::at(noon());
+        let clock = ManualTime::at(noon());
         let until = noon() + TimeDelta::seconds(10);
         let sleeper = tokio::spawn({
             let clock = clock.clone();
@@ -190,14 +190,14 @@ mod tests {
 
     #[tokio::test]
     async fn an_instant_already_past_does_not_sleep() {
-        ManualClock::at(noon()).sleep_until(noon()).await;
-        SystemClock.sleep_until(noon()).await;
+        ManualTime::at(noon()).sleep_until(noon()).await;
+        SystemTime.sleep_until(noon()).await;
     }
 
     #[tokio::test]
     async fn the_machines_clock_never_wakes_early() {
-        let until = SystemClock.now() + TimeDelta::milliseconds(3);
-        SystemClock.sleep_until(until).await;
-        assert!(SystemClock.now() >= until);
+        let until = SystemTime.now() + TimeDelta::milliseconds(3);
+        SystemTime.sleep_until(until).await;
+        assert!(SystemTime.now() >= until);
     }
 }

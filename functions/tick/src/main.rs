@@ -1,0 +1,13 @@
+//! The tick: once a minute, records and sends what is due.
+
+use belfry_engine::app::App;
+use belfry_engine::{handlers, log};
+use lambda_runtime::{Error, LambdaEvent, run, service_fn};
+use serde_json::Value;
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    log::start_from_environment();
+    let app = &App::from_environment().await?;
+    run(service_fn(|event: LambdaEvent<Value>| handlers::tick(app, event.payload))).await
+}

@@ -1,0 +1,99 @@
+//! `belfry dev`: the whole system on this machine.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use belfry_local::dev::{self, Options};
+use belfry_local::services::Storage;
+use belfry_time::SystemTime;
+use chrono::Duration;
+use clap::Args;
+use tracing_subscriber::EnvFilter;
+
+use super::fail;
+
+/// Runs the tick, the launcher and the API on an embedded DynamoDB and SQS, all on loopback. What
+/// it is told survives `kill -9`. Settings are read from the environment as the functions do in
+/// AWS (docs/settings.md).
+#[derive(Args)]
+pub(crate) struct Dev {
+    /// Port of the API; DynamoDB and SQS take the two behind it; 0 takes free ones
+    #[arg(long, default_value_t = 7600)]
+    port: u16,
+    /// Folder to keep everything in
+    #[arg(long, value_name = "DIR", default_value = ".belfry")]
+    data: PathBuf,
+    /// Keep everything in memory instead
+    #[arg(long, conflicts_with = "data")]
+    memory: bool,
+    /// Milliseconds between two ticks
+    #[arg(long, value_name = "MS", env = "TICK_MS", default_value_t = 1000,
+          value_parser = clap::value_parser!(u32).range(10..=3_600_000))]
+    tick_ms: u32,
+    /// Run the real function binaries beside this one, over the Lambda Runtime API
+    #[arg(long)]
+    processes: bool,
+    /// Print the functions' metrics (CloudWatch embedded metric format)
+    #[arg(long)]
+    metrics: bool,
+    /// What to log, such as info, debug or belfry_engine=debug
+    #[arg(long, value_name = "FILTER", env = "RUST_LOG", default_value = "info")]
+    log: String,
+}
+
+impl Dev {
+    pub(crate) fn run(self) -> ExitCode {
+        let filter = EnvFilter::try_new(&self.log).unwrap_or_else(|_| EnvFilter::new("info"));
+        tracing_subscriber::fmt()
+            .with_writer(std::io::stderr)
+            .with_env_filter(filter)
+            .with_target(false)
+            .compact()
+            .init();
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        match runtime {
+            Ok(runtime) => runtime.block_on(self.serve()),
+            Err(problem) => fail(&problem.to_string()),
+        }
+    }
+
+    async fn serve(self) -> ExitCode {
+        let processes = match (self.processes, std::env::current_exe()) {
+            (false, _) => None,
+            (true, Ok(belfry)) => belfry.parent().map(PathBuf::from),
+            (true, Err(problem)) => return fail(&format!("find the functions: {problem}")),
+        };
+        let storage = if self.memory { Storage::Memory } else { Storage::Folder(self.data) };
+        let kept = match &storage {
+            Storage::Memory => "nowhere, gone when this ends".to_owned(),
+            Storage::Folder(folder) => folder.display().to_string(),
+        };
+        let options = Options {
+            port: self.port,
+            storage,
+            tick: Duration::milliseconds(i64::from(self.tick_ms)),
+            processes,
+            metrics: self.metrics,
+        };
+        let dev = match dev::start(&options, Arc::new(SystemTime), setting).await {
+            Ok(dev) => dev,
+            Err(problem) => return fail(&problem.to_string()),
+        };
+        println!("belfry is ready");
+        println!("  API        {}/api/v1", dev.url);
+        println!("  DynamoDB   {}", dev.endpoints.dynamodb);
+        println!("  SQS        {}", dev.endpoints.sqs);
+        println!("  data       {kept}");
+        println!("Stop it with Ctrl-C; nothing is lost.");
+        match tokio::signal::ctrl_c().await {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(problem) => fail(&problem.to_string()),
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the edge where the command reads its environment")]
+fn setting(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}

@@ -1,0 +1,163 @@
+//! `belfry dev`: services, rule, mapping and gateway, put together.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use aws_config::SdkConfig;
+use belfry_core::workflow::{Completion, Target, Workflow};
+use belfry_engine::app::App;
+use belfry_engine::metrics;
+use belfry_engine::settings::{ROWS, Settings};
+use belfry_time::Time;
+use chrono::Duration;
+use serde_json::json;
+use tokio::net::TcpListener;
+
+use crate::data::{Folder, random_key};
+use crate::functions::Functions;
+use crate::mapping::Mapping;
+use crate::processes::{Launchpad, Processes};
+use crate::services::{Endpoints, REGION, Services, StartError, Storage, listen, url};
+use crate::{gateway, rules};
+
+/// What to run and where.
+pub struct Options {
+    /// The gateway's port; DynamoDB and SQS take the two behind it. 0 takes free ones.
+    pub port: u16,
+    /// Where to keep things.
+    pub storage: Storage,
+    /// How often the tick is called.
+    pub tick: Duration,
+    /// The folder of the function binaries, to run them as processes.
+    pub processes: Option<PathBuf>,
+    /// Whether metrics are printed.
+    pub metrics: bool,
+}
+
+/// A running system.
+pub struct Dev {
+    /// The gateway.
+    pub url: String,
+    /// The embedded services.
+    pub endpoints: Endpoints,
+    _folder: Option<Folder>,
+    _services: Services,
+}
+
+/// Starts the whole system. It runs until the process ends.
+pub async fn start(
+    options: &Options,
+    time: Arc<dyn Time>,
+    given: impl Fn(&str) -> Option<String>,
+) -> Result<Dev, StartError> {
+    let folder = match &options.storage {
+        Storage::Memory => None,
+        Storage::Folder(path) => Some(Folder::take(path)?),
+    };
+    let ports = match options.port {
+        0 => (0, 0),
+        port => (port.saturating_add(1), port.saturating_add(2)),
+    };
+    let gateway_listener = listen("the API", options.port)?;
+    let services = Services::start(&options.storage, time.clone(), ports).await?;
+    // Whoever had received messages died with the process before this one.
+    services.queues.release_all()?;
+    let sdk = services.sdk();
+    let key = match &folder {
+        Some(folder) => folder.signing_key.clone(),
+        None => random_key()?,
+    };
+    let own = |name: &str| given(name).or_else(|| (name == "SIGNING_KEY").then(|| key.clone()));
+    let settings = services.prepare(&sdk, own).await?;
+    let functions = functions(options, &services, &sdk, &settings, time.clone(), own)?;
+
+    let gateway_url = url(&gateway_listener)?;
+    publish_demo(&sdk, &settings, &gateway_url, time.clone()).await?;
+    let client = aws_sdk_sqs::Client::new(&sdk);
+    let mapping = Mapping::new(client, &settings.launch_queue_url, functions.clone());
+    let gateway_listener = TcpListener::from_std(gateway_listener)
+        .map_err(|e| StartError::Io("listen for the API".to_owned(), e))?;
+    tokio::spawn(mapping.run());
+    tokio::spawn(rules::run(functions.clone(), time.clone(), options.tick));
+    tokio::spawn(expire(services.database.clone()));
+    tokio::spawn(gateway::serve(gateway_listener, functions, time));
+    Ok(Dev {
+        url: gateway_url,
+        endpoints: services.endpoints.clone(),
+        _folder: folder,
+        _services: services,
+    })
+}
+
+fn functions(
+    options: &Options,
+    services: &Services,
+    sdk: &SdkConfig,
+    settings: &Settings,
+    time: Arc<dyn Time>,
+    given: impl Fn(&str) -> Option<String>,
+) -> Result<Functions, StartError> {
+    let Some(binaries) = &options.processes else {
+        let mut app = App::new(sdk, settings.clone(), time)
+            .map_err(|fault| StartError::Prepare(fault.to_string()))?;
+        app.metrics = if options.metrics { metrics::to_stdout } else { metrics::to_nowhere };
+        return Ok(Functions::Here(Arc::new(app)));
+    };
+    let named = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let mut environment: Vec<_> =
+        ROWS.iter().filter_map(|row| Some((row.name.to_owned(), given(row.name)?))).collect();
+    environment.extend([
+        named("SCHEDULES_TABLE", &settings.schedules_table),
+        named("RUNS_TABLE", &settings.runs_table),
+        named("WORKFLOWS_TABLE", &settings.workflows_table),
+        named("LAUNCH_QUEUE_URL", &settings.launch_queue_url),
+        named("LAUNCH_LEASE_S", &settings.launch_lease.num_seconds().to_string()),
+        named("AWS_ENDPOINT_URL_DYNAMODB", &services.endpoints.dynamodb),
+        named("AWS_ENDPOINT_URL_SQS", &services.endpoints.sqs),
+        named("AWS_REGION", REGION),
+        named("AWS_ACCESS_KEY_ID", "local"),
+        named("AWS_SECRET_ACCESS_KEY", "local"),
+        named("RUST_LOG", if options.metrics { "info" } else { "warn" }),
+    ]);
+    let launchpad = Launchpad { binaries: binaries.clone(), environment, time };
+    Ok(Functions::Processes(Arc::new(Processes::start(launchpad)?)))
+}
+
+/// Publishes a workflow to try things with: it runs here and says what it was given. It gets a new
+/// version when the port changes, because a version never does.
+async fn publish_demo(
+    sdk: &SdkConfig,
+    settings: &Settings,
+    gateway_url: &str,
+    time: Arc<dyn Time>,
+) -> Result<(), StartError> {
+    let problem = |e: belfry_engine::fault::Fault| StartError::Prepare(e.to_string());
+    let app = App::new(sdk, settings.clone(), time).map_err(problem)?;
+    let Ok(id) = "demo".parse() else { return Ok(()) };
+    let workflow = Workflow {
+        definition: json!({"steps": ["say hello"]}),
+        target: Target::Http { url: format!("{gateway_url}{}", gateway::DEMO_PATH) },
+        completion: Completion::OnLaunch,
+    };
+    let newest = app.store.newest_workflow(&id).await.map_err(problem)?;
+    let version = match newest {
+        Some((_, newest)) if newest == workflow => return Ok(()),
+        Some((version, _)) => version + 1,
+        None => 1,
+    };
+    app.store.publish_workflow(&id, version, &workflow).await.map_err(problem)?;
+    Ok(())
+}
+
+/// Forgets what has expired: the embedded database does so only when it is told.
+async fn expire(database: dynoxide::Database) {
+    let mut hourly = tokio::time::interval(std::time::Duration::from_secs(3600));
+    loop {
+        hourly.tick().await;
+        let database = database.clone();
+        let swept = tokio::task::spawn_blocking(move || database.sweep_ttl()).await;
+        if let Ok(Err(problem)) = swept {
+            tracing::warn!(%problem, "expired items not removed");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The functions, called here or in processes of their own.
+
+use std::sync::Arc;
+
+use belfry_engine::app::App;
+use belfry_engine::handlers;
+use serde_json::Value;
+
+use crate::processes::Processes;
+
+/// A function of the system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Function {
+    /// Emits what is due.
+    Tick,
+    /// Launches runs.
+    Launcher,
+    /// Answers requests.
+    Api,
+}
+
+impl Function {
+    /// All of them.
+    pub const ALL: [Function; 3] = [Function::Tick, Function::Launcher, Function::Api];
+
+    /// The name of its binary.
+    pub fn name(self) -> &'static str {
+        match self {
+            Function::Tick => "tick",
+            Function::Launcher => "launcher",
+            Function::Api => "api",
+        }
+    }
+}
+
+/// Why an invocation gave no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvokeError(pub String);
+
+/// How functions are called.
+#[derive(Clone)]
+pub enum Functions {
+    /// Their handlers, in this process.
+    Here(Arc<App>),
+    /// Their real binaries, over the Lambda Runtime API.
+    Processes(Arc<Processes>),
+}
+
+impl Functions {
+    /// Hands an event to a function and waits for its answer.
+    pub async fn invoke(&self, function: Function, event: Value) -> Result<Value, InvokeError> {
+        let app = match self {
+            Functions::Processes(processes) => return processes.invoke(function, event).await,
+            Functions::Here(app) => app.clone(),
+        };
+        // A task of its own: a panic fails this invocation, as it would in Lambda.
+        let call = tokio::spawn(async move {
+            match function {
+                Function::Tick => handlers::tick(&app, event).await,
+                Function::Launcher => handlers::launcher(&app, event).await,
+                Function::Api => handlers::api(&app, event).await,
+            }
+        });
+        match call.await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => Err(InvokeError(error.to_string())),
+            Err(panic) => Err(InvokeError(panic.to_string())),
+        }
+    }
+}

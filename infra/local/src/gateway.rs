@@ -1,0 +1,145 @@
+//! The gateway: turns HTTP into API Gateway's HTTP API events and back.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::{Router, routing};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use belfry_time::Time;
+use serde_json::{Map, Value, json};
+use tokio::net::TcpListener;
+use tracing::{error, info};
+
+use crate::functions::{Function, Functions};
+
+/// API Gateway takes no larger body.
+const MAX_BODY: usize = 10 * 1024 * 1024;
+/// Whom the gateway says every request comes from: it listens on loopback only.
+pub const LOCAL_USER: &str = "local";
+/// Where the demo workflow's runs are launched.
+pub const DEMO_PATH: &str = "/demo";
+
+struct Gateway {
+    functions: Functions,
+    time: Arc<dyn Time>,
+    requests: AtomicU64,
+}
+
+/// Serves the API, for ever.
+pub async fn serve(listener: TcpListener, functions: Functions, time: Arc<dyn Time>) {
+    let gateway = Arc::new(Gateway { functions, time, requests: AtomicU64::new(0) });
+    let router =
+        Router::new().route(DEMO_PATH, routing::post(demo)).fallback(forward).with_state(gateway);
+    if let Err(problem) = axum::serve(listener, router).await {
+        error!(%problem, "the gateway stopped");
+    }
+}
+
+/// The executor of the demo workflow: says what it was given.
+async fn demo(body: Bytes) -> Response {
+    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+    info!(
+        run_id = body["metadata"]["run_id"].as_str(),
+        payload = %body["payload"],
+        "demo workflow ran"
+    );
+    (StatusCode::OK, r#"{"status":"SUCCESS"}"#).into_response()
+}
+
+async fn forward(State(gateway): State<Arc<Gateway>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let Ok(body) = to_bytes(body, MAX_BODY).await else {
+        return problem(StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than 10 MB");
+    };
+    let number = gateway.requests.fetch_add(1, Ordering::Relaxed);
+    let now = gateway.time.now();
+    // Unique across restarts too: schedules and manual runs are named after it.
+    let request_id = format!("{:x}-{number:x}", now.timestamp_nanos_opt().unwrap_or_default());
+    let path = parts.uri.path();
+    let user_agent = parts.headers.get("user-agent").and_then(|value| value.to_str().ok());
+    let (body, is_base64) = match std::str::from_utf8(&body) {
+        Ok(text) => (text.to_owned(), false),
+        Err(_) => (STANDARD.encode(&body), true),
+    };
+    let event = json!({
+        "version": "2.0",
+        "routeKey": "$default",
+        "rawPath": path,
+        "rawQueryString": parts.uri.query().unwrap_or_default(),
+        "headers": headers(&parts.headers),
+        "requestContext": {
+            "accountId": "000000000000",
+            "apiId": "local",
+            "authorizer": {"jwt": {"claims": {"sub": LOCAL_USER}, "scopes": null}},
+            "domainName": "127.0.0.1",
+            "http": {
+                "method": parts.method.as_str(),
+                "path": path,
+                "protocol": "HTTP/1.1",
+                "sourceIp": "127.0.0.1",
+                "userAgent": user_agent,
+            },
+            "requestId": request_id,
+            "routeKey": "$default",
+            "stage": "$default",
+            "timeEpoch": now.timestamp_millis(),
+        },
+        "body": body,
+        "isBase64Encoded": is_base64,
+    });
+    match gateway.functions.invoke(Function::Api, event).await {
+        Ok(answer) => response(&answer),
+        Err(failure) => {
+            error!(%failure, "the API function failed");
+            problem(StatusCode::BAD_GATEWAY, "the API function failed")
+        }
+    }
+}
+
+/// Header names in lower case, repeated headers joined: as API Gateway does.
+fn headers(headers: &HeaderMap) -> Map<String, Value> {
+    let mut joined = Map::new();
+    for name in headers.keys() {
+        let values = headers.get_all(name).iter();
+        let values: Vec<_> =
+            values.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+        joined.insert(name.as_str().to_owned(), json!(values.join(",")));
+    }
+    joined
+}
+
+fn response(answer: &Value) -> Response {
+    let status = answer["statusCode"].as_u64().and_then(|status| u16::try_from(status).ok());
+    let status = status.and_then(|status| StatusCode::from_u16(status).ok());
+    let text = answer["body"].as_str().unwrap_or_default();
+    let body = match answer["isBase64Encoded"].as_bool() {
+        Some(true) => STANDARD.decode(text).unwrap_or_default(),
+        _ => text.as_bytes().to_vec(),
+    };
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status.unwrap_or(StatusCode::BAD_GATEWAY);
+    for (name, value) in answer["headers"].as_object().into_iter().flatten() {
+        let name = HeaderName::try_from(name.as_str());
+        let value = HeaderValue::from_str(value.as_str().unwrap_or_default());
+        if let (Ok(name), Ok(value)) = (name, value) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response
+}
+
+fn problem(status: StatusCode, detail: &str) -> Response {
+    let title = status.canonical_reason().unwrap_or_default();
+    let body = json!({
+        "type": "about:blank", "title": title, "status": status.as_u16(), "detail": detail,
+    });
+    let mut response = (status, body.to_string()).into_response();
+    let kind = HeaderValue::from_static("application/problem+json");
+    response.headers_mut().insert("content-type", kind);
+    response
+}

@@ -1,0 +1,132 @@
+//! The event source mapping: brings messages of the launch queue to the launcher, as Lambda does,
+//! and deletes those it does not want again.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use aws_sdk_sqs::Client;
+use aws_sdk_sqs::error::DisplayErrorContext;
+use aws_sdk_sqs::types::{DeleteMessageBatchRequestEntry, Message, MessageSystemAttributeName};
+use serde_json::{Map, Value, json};
+use tokio::sync::Semaphore;
+use tracing::{error, warn};
+
+use crate::functions::{Function, Functions};
+use crate::services::{LAUNCH_QUEUE, REGION};
+
+/// Invocations under way at once.
+const CONCURRENCY: usize = 64;
+/// The longest SQS lets a poll wait.
+const LONG_POLL_S: i32 = 20;
+
+/// A queue and who wants its messages.
+#[derive(Clone)]
+pub struct Mapping {
+    client: Client,
+    queue_url: String,
+    functions: Functions,
+}
+
+impl Mapping {
+    /// A mapping from `queue_url` to the launcher.
+    pub fn new(client: Client, queue_url: &str, functions: Functions) -> Mapping {
+        Mapping { client, queue_url: queue_url.to_owned(), functions }
+    }
+
+    /// Brings messages to the launcher, for ever.
+    pub async fn run(self) {
+        let room = Arc::new(Semaphore::new(CONCURRENCY));
+        loop {
+            let Ok(permit) = room.clone().acquire_owned().await else { return };
+            let messages = self.receive(LONG_POLL_S).await;
+            if messages.is_empty() {
+                continue;
+            }
+            let mapping = self.clone();
+            tokio::spawn(async move {
+                mapping.deliver(messages).await;
+                drop(permit);
+            });
+        }
+    }
+
+    /// Receives what can be received, waiting `wait_s` for something.
+    pub async fn receive(&self, wait_s: i32) -> Vec<Message> {
+        let answer = self
+            .client
+            .receive_message()
+            .queue_url(&self.queue_url)
+            .max_number_of_messages(10)
+            .wait_time_seconds(wait_s)
+            .message_system_attribute_names(MessageSystemAttributeName::All)
+            .send()
+            .await;
+        match answer {
+            Ok(answer) => answer.messages.unwrap_or_default(),
+            Err(problem) => {
+                error!(problem = %DisplayErrorContext(&problem), "receive failed");
+                tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+                Vec::new()
+            }
+        }
+    }
+
+    /// Invokes the launcher with `messages` and deletes those it did not name.
+    pub async fn deliver(&self, messages: Vec<Message>) {
+        match self.functions.invoke(Function::Launcher, event(&messages)).await {
+            Ok(answer) => self.delete(&messages, &failed(&answer)).await,
+            // All of them come again when their visibility runs out.
+            Err(problem) => error!(%problem, "launcher failed"),
+        }
+    }
+
+    async fn delete(&self, messages: &[Message], keep: &HashSet<String>) {
+        let mut request = self.client.delete_message_batch().queue_url(&self.queue_url);
+        let mut any = false;
+        for (place, message) in messages.iter().enumerate() {
+            if message.message_id().is_some_and(|id| keep.contains(id)) {
+                continue;
+            }
+            let entry = DeleteMessageBatchRequestEntry::builder()
+                .id(place.to_string())
+                .receipt_handle(message.receipt_handle().unwrap_or_default())
+                .build();
+            if let Ok(entry) = entry {
+                request = request.entries(entry);
+                any = true;
+            }
+        }
+        if any && let Err(problem) = request.send().await {
+            warn!(problem = %DisplayErrorContext(&problem), "delete failed");
+        }
+    }
+}
+
+fn failed(answer: &Value) -> HashSet<String> {
+    let failures = answer["batchItemFailures"].as_array().into_iter().flatten();
+    failures.filter_map(|f| f["itemIdentifier"].as_str().map(str::to_owned)).collect()
+}
+
+/// The event Lambda makes of `messages`.
+pub fn event(messages: &[Message]) -> Value {
+    let record = |message: &Message| {
+        let attributes: Map<_, _> = message
+            .attributes()
+            .into_iter()
+            .flatten()
+            .map(|(name, value)| (name.as_str().to_owned(), json!(value)))
+            .collect();
+        json!({
+            "messageId": message.message_id(),
+            "receiptHandle": message.receipt_handle(),
+            "body": message.body(),
+            "attributes": attributes,
+            "messageAttributes": {},
+            "md5OfBody": message.md5_of_body(),
+            "eventSource": "aws:sqs",
+            "eventSourceARN": format!("arn:aws:sqs:{REGION}:000000000000:{LAUNCH_QUEUE}"),
+            "awsRegion": REGION,
+        })
+    };
+    json!({"Records": messages.iter().map(record).collect::<Vec<_>>()})
+}

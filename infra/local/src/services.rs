@@ -1,0 +1,231 @@
+//! The embedded services: a DynamoDB and an SQS on loopback ports, in memory or in a folder.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::SharedCredentialsProvider;
+use aws_sdk_sqs::types::QueueAttributeName;
+use aws_smithy_http_client::Builder;
+use aws_types::service_config::{LoadServiceConfig, ServiceConfigKey};
+use belfry_engine::settings::{BadSetting, Settings};
+use belfry_engine::tables;
+use belfry_sqs::Sqs;
+use belfry_time::Time;
+use dynoxide::Database;
+
+/// Where the services keep what they are given.
+#[derive(Clone, Debug)]
+pub enum Storage {
+    /// Nowhere: it is gone with the process.
+    Memory,
+    /// In files of this folder.
+    Folder(PathBuf),
+}
+
+/// Running services.
+pub struct Services {
+    /// Where they listen.
+    pub endpoints: Endpoints,
+    /// The database behind the DynamoDB endpoint.
+    pub database: Database,
+    /// The queues behind the SQS endpoint.
+    pub queues: Sqs,
+}
+
+/// Where the services listen: what `AWS_ENDPOINT_URL_*` says for a process of its own.
+#[derive(Clone, Debug)]
+pub struct Endpoints {
+    /// The DynamoDB endpoint.
+    pub dynamodb: String,
+    /// The SQS endpoint.
+    pub sqs: String,
+}
+
+/// Why the services did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A port or a file could not be had.
+    #[error("{0}: {1}")]
+    Io(String, #[source] std::io::Error),
+    /// The database could not be opened.
+    #[error("open the database: {0}")]
+    Database(String),
+    /// The queues could not be opened.
+    #[error("open the queues: {0}")]
+    Queues(#[from] belfry_sqs::OpenError),
+    /// A table or queue could not be made.
+    #[error("{0}")]
+    Prepare(String),
+    /// Settings from the environment do not work.
+    #[error("settings: {}", .0.iter().map(BadSetting::to_string).collect::<Vec<_>>().join("; "))]
+    Settings(Vec<BadSetting>),
+    /// The function binaries are not where they should be.
+    #[error("{0}")]
+    Processes(String),
+}
+
+/// The region everything local claims to be in.
+pub const REGION: &str = "us-east-1";
+/// The queue the tick sends to.
+pub const LAUNCH_QUEUE: &str = "belfry-launch";
+/// Where messages go that were delivered too often.
+pub const DEAD_LETTER_QUEUE: &str = "belfry-dead-letters";
+/// Longer than a launcher holds a run: a message that comes back finds the lease over.
+const VISIBILITY_S: &str = "30";
+/// Deliveries before a message is a dead letter: more than the launcher tries, because being early
+/// or held counts too.
+const MAX_RECEIVES: u32 = 20;
+
+impl Services {
+    /// Starts both services. `ports`: 0 takes a free one.
+    pub async fn start(
+        storage: &Storage,
+        time: Arc<dyn Time>,
+        (dynamodb_port, sqs_port): (u16, u16),
+    ) -> Result<Services, StartError> {
+        let (database, queues) = match storage {
+            Storage::Memory => (Database::memory(), Sqs::memory(time)?),
+            Storage::Folder(folder) => {
+                let path = folder.join("dynamodb.sqlite");
+                let database = Database::new(&path.to_string_lossy());
+                (database, Sqs::open(&folder.join("sqs.sqlite"), time)?)
+            }
+        };
+        let database = database.map_err(|e| StartError::Database(e.to_string()))?;
+        // Leaves SQLite at synchronous=NORMAL: a killed process loses nothing, and each write
+        // saves a flush to the disk.
+        database.disable_bulk_loading().map_err(|e| StartError::Database(e.to_string()))?;
+        let dynamodb = listen("DynamoDB", dynamodb_port)?;
+        let sqs = listen("SQS", sqs_port)?;
+        let endpoints = Endpoints { dynamodb: url(&dynamodb)?, sqs: url(&sqs)? };
+        serve_database(dynamodb, database.clone())?;
+        let sqs = tokio::net::TcpListener::from_std(sqs)
+            .map_err(|e| StartError::Io("listen for SQS".to_owned(), e))?;
+        tokio::spawn(belfry_sqs::serve(sqs, queues.clone(), std::future::pending()));
+        Ok(Services { endpoints, database, queues })
+    }
+
+    /// What the SDK clients need to reach these services.
+    pub fn sdk(&self) -> SdkConfig {
+        let credentials = Credentials::new("local", "local", None, None, "belfry-local");
+        SdkConfig::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::new(REGION))
+            .credentials_provider(SharedCredentialsProvider::new(credentials))
+            .service_config(self.endpoints.clone())
+            .http_client(Builder::new().build_http())
+            .build()
+    }
+}
+
+impl Services {
+    /// Makes the tables and queues that are not there yet, and reads the settings of a deployment
+    /// on them; `given` overrides.
+    pub async fn prepare(
+        &self,
+        sdk: &SdkConfig,
+        given: impl Fn(&str) -> Option<String>,
+    ) -> Result<Settings, StartError> {
+        let launch_queue_url = create_queues(&aws_sdk_sqs::Client::new(sdk)).await?;
+        let settings = Settings::read(|name| {
+            given(name).or_else(|| match name {
+                "SCHEDULES_TABLE" => Some("belfry-schedules".to_owned()),
+                "RUNS_TABLE" => Some("belfry-runs".to_owned()),
+                "WORKFLOWS_TABLE" => Some("belfry-workflows".to_owned()),
+                "LAUNCH_QUEUE_URL" => Some(launch_queue_url.clone()),
+                // A launch that died with the process is taken up again soon after the restart.
+                "LAUNCH_LEASE_S" => Some("15".to_owned()),
+                _ => None,
+            })
+        })
+        .map_err(StartError::Settings)?;
+        tables::create(&aws_sdk_dynamodb::Client::new(sdk), &settings)
+            .await
+            .map_err(|fault| StartError::Prepare(fault.to_string()))?;
+        Ok(settings)
+    }
+}
+
+async fn create_queues(client: &aws_sdk_sqs::Client) -> Result<String, StartError> {
+    let problem = |e: &dyn std::fmt::Display| StartError::Prepare(format!("create queue: {e}"));
+    let dead_letters = client
+        .create_queue()
+        .queue_name(DEAD_LETTER_QUEUE)
+        .send()
+        .await
+        .map_err(|e| problem(&aws_sdk_sqs::error::DisplayErrorContext(e)))?;
+    let attributes = client
+        .get_queue_attributes()
+        .queue_url(dead_letters.queue_url().unwrap_or_default())
+        .attribute_names(QueueAttributeName::QueueArn)
+        .send()
+        .await
+        .map_err(|e| problem(&aws_sdk_sqs::error::DisplayErrorContext(e)))?;
+    let arn = attributes.attributes().and_then(|a| a.get(&QueueAttributeName::QueueArn));
+    let redrive = serde_json::json!({
+        "deadLetterTargetArn": arn, "maxReceiveCount": MAX_RECEIVES,
+    });
+    let launch = client
+        .create_queue()
+        .queue_name(LAUNCH_QUEUE)
+        .attributes(QueueAttributeName::VisibilityTimeout, VISIBILITY_S)
+        .attributes(QueueAttributeName::RedrivePolicy, redrive.to_string())
+        .send()
+        .await
+        .map_err(|e| problem(&aws_sdk_sqs::error::DisplayErrorContext(e)))?;
+    Ok(launch.queue_url().unwrap_or_default().to_owned())
+}
+
+impl LoadServiceConfig for Endpoints {
+    fn load_config(&self, key: ServiceConfigKey<'_>) -> Option<String> {
+        match (key.env(), key.service_id()) {
+            ("AWS_ENDPOINT_URL", "DynamoDB") => Some(self.dynamodb.clone()),
+            ("AWS_ENDPOINT_URL", "SQS") => Some(self.sqs.clone()),
+            _ => None,
+        }
+    }
+}
+
+/// A listener on a loopback port.
+pub fn listen(what: &str, port: u16) -> Result<TcpListener, StartError> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let doing = |e| StartError::Io(format!("listen for {what} on {address}"), e);
+    let listener = TcpListener::bind(address).map_err(doing)?;
+    listener.set_nonblocking(true).map_err(doing)?;
+    Ok(listener)
+}
+
+/// The URL of a listener.
+pub fn url(listener: &TcpListener) -> Result<String, StartError> {
+    let address = listener.local_addr();
+    let address = address.map_err(|e| StartError::Io("read a port".to_owned(), e))?;
+    Ok(format!("http://{address}"))
+}
+
+/// On a thread of its own: the database blocks while SQLite writes.
+fn serve_database(listener: TcpListener, database: Database) -> Result<(), StartError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| StartError::Io("start the database thread".to_owned(), e))?;
+    let serve = async move {
+        let served = match tokio::net::TcpListener::from_std(listener) {
+            Ok(listener) => {
+                dynoxide::server::serve_with_shutdown(listener, database, std::future::pending())
+                    .await
+            }
+            Err(e) => Err(e.to_string()),
+        };
+        if let Err(problem) = served {
+            tracing::error!(problem, "the DynamoDB endpoint stopped");
+        }
+    };
+    std::thread::Builder::new()
+        .name("dynamodb".to_owned())
+        .spawn(move || runtime.block_on(serve))
+        .map_err(|e| StartError::Io("start the database thread".to_owned(), e))?;
+    Ok(())
+}

@@ -1,0 +1,524 @@
+//! A definition: what a user may write of a schedule, read from JSON with every problem named.
+
+use std::collections::BTreeMap;
+
+use belfry_cron::{Cron, DstFold, DstGap, Zone};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use crate::id::{ScheduleId, WorkflowId};
+use crate::instant::{self, Instant};
+use crate::invalid::Invalid;
+use crate::schedule::{Catchup, Clock, Overlap, Policies, Spec, Timing};
+
+/// A payload above this does not fit SQS and the target's limits with the rest of the message.
+pub const MAX_PAYLOAD: usize = 256 * 1024;
+const MAX_TAGS: usize = 50;
+const MAX_SHORT_TEXT: usize = 256;
+const MAX_LONG_TEXT: usize = 4096;
+/// Beyond a day, jitter is another schedule.
+const MAX_JITTER_MS: u64 = 86_400_000;
+
+/// What the user decides of a schedule.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Definition {
+    /// Which fires exist.
+    pub timing: Timing,
+    /// What happens to them.
+    pub policies: Policies,
+    /// What they launch.
+    pub workflow_id: WorkflowId,
+    /// Which version; the newest one if it was left out.
+    pub version: Option<u32>,
+    /// Whether it is paused.
+    pub paused: bool,
+    /// For people.
+    pub name: Option<String>,
+    /// For people.
+    pub description: Option<String>,
+    /// For people and filters.
+    pub tags: BTreeMap<String, String>,
+    /// What every run is given.
+    pub payload: Value,
+    /// Whether the target is told about schedule, run and upcoming fires.
+    pub inject_metadata: bool,
+    /// How long a tracked run may take.
+    pub max_runtime_s: Option<u32>,
+    /// How many failures in a row pause the schedule.
+    pub pause_after_failures: Option<u32>,
+}
+
+/// What a deployment decides where the user is silent, and what it does not allow.
+#[derive(Clone, Debug)]
+pub struct House {
+    /// Overlap policy of a schedule that names none.
+    pub overlap_policy: Overlap,
+    /// Catch-up policy of a schedule that names none.
+    pub catchup_policy: Catchup,
+    /// Jitter of a schedule that names none.
+    pub jitter_ms: u32,
+    /// The zones schedules may use; empty allows all.
+    pub allowed_zones: Vec<String>,
+}
+
+impl Default for House {
+    fn default() -> House {
+        House {
+            overlap_policy: Overlap::Skip,
+            catchup_policy: Catchup::None,
+            jitter_ms: 0,
+            allowed_zones: Vec::new(),
+        }
+    }
+}
+
+/// Names other products use, and ours for them.
+const ALIASES: [(&str, &str); 5] = [
+    ("cron_expression", "cron_expr"),
+    ("schedule_name", "name"),
+    ("start_date", "start_at"),
+    ("end_date", "end_at"),
+    ("test_payload", "payload"),
+];
+
+/// Fields that answers have and requests may repeat: a document that was read can be sent back.
+const READ_ONLY: [&str; 15] = [
+    "schedule_id",
+    "user_id",
+    "status",
+    "next_run_at",
+    "next_runs",
+    "last_run_at",
+    "last_run_id",
+    "last_status",
+    "stats",
+    "warnings",
+    "revision",
+    "created_at",
+    "updated_at",
+    "pause_note",
+    "cron_description",
+];
+
+impl Definition {
+    /// Reads a whole definition from a request body.
+    pub fn parse(body: &Value, id: &ScheduleId, house: &House) -> Result<Definition, Vec<Invalid>> {
+        let fields = canonical(body).map_err(|problem| vec![problem])?;
+        let mut form = Form { fields, problems: Vec::new() };
+        let definition = form.definition(id, house);
+        let unknown = form.fields.keys().filter(|key| !READ_ONLY.contains(&key.as_str()));
+        let unknown: Vec<_> =
+            unknown.map(|key| Invalid::new(key, "is not a field of a schedule")).collect();
+        form.problems.extend(unknown);
+        match definition {
+            Some(definition) if form.problems.is_empty() => Ok(definition),
+            _ => Err(form.problems),
+        }
+    }
+
+    /// This definition changed by a merge patch (RFC 7396) and read anew; `null` clears a field.
+    pub fn patched(
+        &self,
+        patch: &Value,
+        id: &ScheduleId,
+        house: &House,
+    ) -> Result<Definition, Vec<Invalid>> {
+        let patch = canonical(patch).map_err(|problem| vec![problem])?;
+        let mut document = self.document();
+        merge(&mut document, &Value::Object(patch));
+        Definition::parse(&document, id, house)
+    }
+
+    /// The definition as the JSON that [`Definition::parse`] reads.
+    pub fn document(&self) -> Value {
+        let mut document = json!({
+            "workflow_id": self.workflow_id,
+            "version": self.version,
+            "paused": self.paused,
+            "name": self.name,
+            "description": self.description,
+            "tags": self.tags,
+            "payload": self.payload,
+            "inject_metadata": self.inject_metadata,
+            "max_runtime_s": self.max_runtime_s,
+            "pause_after_failures": self.pause_after_failures,
+        });
+        let nulls = [
+            ("start_at", Value::Null),
+            ("end_at", Value::Null),
+            ("dst_gap", Value::Null),
+            ("dst_fold", Value::Null),
+            ("catchup_window_s", Value::Null),
+        ];
+        if let Value::Object(fields) = &mut document {
+            fields.extend(nulls.map(|(key, value)| (key.to_owned(), value)));
+            fields.extend(object(&self.timing));
+            fields.extend(object(&self.policies));
+        }
+        document
+    }
+
+    /// What the user decided of a stored schedule.
+    pub fn of(clock: &Clock, spec: &Spec) -> Definition {
+        Definition {
+            timing: clock.timing.clone(),
+            policies: clock.policies.clone(),
+            workflow_id: clock.workflow_id.clone(),
+            version: Some(clock.version),
+            paused: clock.paused,
+            name: spec.name.clone(),
+            description: spec.description.clone(),
+            tags: spec.tags.clone(),
+            payload: spec.payload.clone(),
+            inject_metadata: spec.inject_metadata,
+            max_runtime_s: spec.max_runtime_s,
+            pause_after_failures: spec.pause_after_failures,
+        }
+    }
+}
+
+/// The fields of `value`, or none if it is not an object.
+pub fn object(value: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    }
+}
+
+/// A body with every alias replaced by our name.
+fn canonical(body: &Value) -> Result<Map<String, Value>, Invalid> {
+    let Some(fields) = body.as_object() else {
+        return Err(Invalid::new("", "must be a JSON object"));
+    };
+    let mut fields = fields.clone();
+    for (alias, name) in ALIASES {
+        if let Some(value) = fields.remove(alias)
+            && fields.insert(name.to_owned(), value).is_some()
+        {
+            return Err(Invalid::new(alias, format!("says again what {name} says")));
+        }
+    }
+    if let Some(enabled) = fields.remove("enabled") {
+        let Some(enabled) = enabled.as_bool() else {
+            return Err(Invalid::new("enabled", "must be true or false"));
+        };
+        if fields.insert("paused".to_owned(), json!(!enabled)).is_some() {
+            return Err(Invalid::new("enabled", "says again what paused says"));
+        }
+    }
+    Ok(fields)
+}
+
+/// RFC 7396, except that a payload is replaced whole: it is the user's data, not ours to merge
+/// into.
+fn merge(document: &mut Value, patch: &Value) {
+    let (Value::Object(document), Value::Object(patch)) = (document, patch) else { return };
+    for (key, value) in patch {
+        match (document.get_mut(key), value) {
+            (Some(old @ Value::Object(_)), Value::Object(_)) if key != "payload" => {
+                merge(old, value);
+            }
+            (_, Value::Null) => {
+                document.remove(key);
+            }
+            (_, value) => {
+                document.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+struct Form {
+    fields: Map<String, Value>,
+    problems: Vec<Invalid>,
+}
+
+impl Form {
+    fn definition(&mut self, id: &ScheduleId, house: &House) -> Option<Definition> {
+        // Everything is read before anything is missed: all problems are told at once.
+        let timing = self.timing(id, house);
+        let workflow_id = self.workflow_id();
+        let policies = self.policies(house);
+        let version = self.number("version", 1, u64::from(u32::MAX)).map(|n| n as u32);
+        let paused = self.boolean("paused").unwrap_or(false);
+        let name = self.text("name", MAX_SHORT_TEXT);
+        let description = self.text("description", MAX_LONG_TEXT);
+        let tags = self.tags();
+        let payload = self.payload();
+        let inject_metadata = self.boolean("inject_metadata").unwrap_or(true);
+        let max_runtime_s = self.number("max_runtime_s", 1, 31_536_000).map(|n| n as u32);
+        let pause_after_failures = self.number("pause_after_failures", 1, 1000).map(|n| n as u32);
+        Some(Definition {
+            timing: timing?,
+            policies,
+            workflow_id: workflow_id?,
+            version,
+            paused,
+            name,
+            description,
+            tags,
+            payload,
+            inject_metadata,
+            max_runtime_s,
+            pause_after_failures,
+        })
+    }
+
+    fn timing(&mut self, id: &ScheduleId, house: &House) -> Option<Timing> {
+        let cron_expr = self.take("cron_expr");
+        let timezone = self.text("timezone", MAX_SHORT_TEXT).unwrap_or_else(|| "UTC".to_owned());
+        let timezone = match Zone::parse(&timezone) {
+            Ok(zone) => {
+                let allowed = &house.allowed_zones;
+                if !allowed.is_empty() && !allowed.iter().any(|name| name == zone.name()) {
+                    self.problem::<()>("timezone", "is not allowed in this deployment");
+                }
+                zone.name().to_owned()
+            }
+            Err(unknown) => {
+                self.problem::<()>("timezone", unknown.to_string());
+                timezone
+            }
+        };
+        let start_at = self.instant("start_at");
+        let end_at = self.instant("end_at");
+        if let (Some(start), Some(end)) = (start_at, end_at)
+            && end < start
+        {
+            self.problem::<()>("end_at", "must not be before start_at");
+        }
+        let dst_gap = self.choice::<DstGap>("dst_gap", "shift or skip");
+        let dst_fold = self.choice::<DstFold>("dst_fold", "first or both");
+        let cron_expr = match cron_expr {
+            Some(Value::String(text)) => match Cron::parse(&text, id.as_str()) {
+                Ok(cron) => Some(cron.text().to_owned()),
+                Err(problem) => self.problem("cron_expr", problem.to_string()),
+            },
+            Some(_) => self.problem("cron_expr", "must be a text"),
+            None => self.problem("cron_expr", "is required"),
+        };
+        Some(Timing { cron_expr: cron_expr?, timezone, start_at, end_at, dst_gap, dst_fold })
+    }
+
+    fn policies(&mut self, house: &House) -> Policies {
+        Policies {
+            jitter_ms: self
+                .number("jitter_ms", 0, MAX_JITTER_MS)
+                .map_or(house.jitter_ms, |n| n as u32),
+            overlap_policy: self
+                .choice("overlap_policy", "skip or allow")
+                .unwrap_or(house.overlap_policy),
+            max_concurrent: self.number("max_concurrent", 1, 100).map_or(1, |n| n as u32),
+            catchup_policy: self
+                .choice("catchup_policy", "none, once, fire_immediately or spread")
+                .unwrap_or(house.catchup_policy),
+            catchup_window_s: self.number("catchup_window_s", 0, 31_536_000),
+        }
+    }
+
+    fn workflow_id(&mut self) -> Option<WorkflowId> {
+        match self.take("workflow_id") {
+            Some(Value::String(text)) => match text.parse() {
+                Ok(id) => Some(id),
+                Err(problem) => self.problem("workflow_id", format!("{problem}")),
+            },
+            Some(_) => self.problem("workflow_id", "must be a text"),
+            None => self.problem("workflow_id", "is required"),
+        }
+    }
+
+    fn tags(&mut self) -> BTreeMap<String, String> {
+        let Some(tags) = self.take("tags") else { return BTreeMap::new() };
+        let Ok(tags) = serde_json::from_value::<BTreeMap<String, String>>(tags) else {
+            self.problem::<()>("tags", "must be an object of texts");
+            return BTreeMap::new();
+        };
+        let fits = |text: &str| !text.is_empty() && text.len() <= MAX_SHORT_TEXT;
+        if tags.len() > MAX_TAGS || !tags.iter().all(|(k, v)| fits(k) && v.len() <= MAX_SHORT_TEXT)
+        {
+            let limits = format!("must be at most {MAX_TAGS}, of {MAX_SHORT_TEXT} bytes each");
+            self.problem::<()>("tags", limits);
+        }
+        tags
+    }
+
+    fn payload(&mut self) -> Value {
+        let payload = self.take("payload").unwrap_or_else(|| json!({}));
+        if payload.to_string().len() > MAX_PAYLOAD {
+            self.problem::<()>("payload", format!("must be at most {MAX_PAYLOAD} bytes"));
+        }
+        payload
+    }
+
+    fn take(&mut self, field: &str) -> Option<Value> {
+        self.fields.remove(field).filter(|value| !value.is_null())
+    }
+
+    fn problem<T>(&mut self, field: &str, message: impl Into<String>) -> Option<T> {
+        self.problems.push(Invalid::new(field, message));
+        None
+    }
+
+    fn text(&mut self, field: &str, max: usize) -> Option<String> {
+        match self.take(field)? {
+            Value::String(text) if text.len() <= max => Some(text),
+            Value::String(_) => self.problem(field, format!("must be at most {max} bytes")),
+            _ => self.problem(field, "must be a text"),
+        }
+    }
+
+    fn boolean(&mut self, field: &str) -> Option<bool> {
+        match self.take(field)? {
+            Value::Bool(value) => Some(value),
+            _ => self.problem(field, "must be true or false"),
+        }
+    }
+
+    fn number(&mut self, field: &str, min: u64, max: u64) -> Option<u64> {
+        match self.take(field)?.as_u64() {
+            Some(number) if (min..=max).contains(&number) => Some(number),
+            _ => self.problem(field, format!("must be a whole number from {min} to {max}")),
+        }
+    }
+
+    fn instant(&mut self, field: &str) -> Option<Instant> {
+        match self.take(field)?.as_str().map(instant::parse) {
+            Some(Some(at)) => Some(at),
+            _ => self.problem(field, "must be an RFC 3339 time, such as 2026-11-16T09:00:00Z"),
+        }
+    }
+
+    fn choice<T: DeserializeOwned>(&mut self, field: &str, choices: &str) -> Option<T> {
+        let value = self.take(field)?;
+        match serde_json::from_value(value) {
+            Ok(choice) => Some(choice),
+            Err(_) => self.problem(field, format!("must be {choices}")),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    fn id() -> ScheduleId {
+        "nightly".parse().unwrap()
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "reads better where it is called")]
+    fn parse(body: Value) -> Result<Definition, Vec<Invalid>> {
+        Definition::parse(&body, &id(), &House::default())
+    }
+
+    /// A clock of the schedule `nightly`, for tests that need no more than its expression.
+    pub(crate) fn clock(cron_expr: &str) -> Clock {
+        let body = json!({"cron_expr": cron_expr, "workflow_id": "w", "overlap_policy": "allow"});
+        let definition = parse(body).unwrap();
+        Clock {
+            schedule_id: id(),
+            owner: "ann".to_owned(),
+            revision: 1,
+            timing: definition.timing,
+            policies: definition.policies,
+            workflow_id: definition.workflow_id,
+            version: 1,
+            paused: false,
+            created_at: instant::parse("2025-12-31T00:00:00Z").unwrap(),
+            next_run_at: None,
+            last_run_at: None,
+            last_run_id: None,
+            active: Default::default(),
+        }
+    }
+
+    #[track_caller]
+    fn refused(body: Value, fields: &[&str]) {
+        let problems = parse(body).unwrap_err();
+        let mut named: Vec<_> = problems.iter().map(|p| p.field.as_str()).collect();
+        named.sort_unstable();
+        assert_eq!(named, fields, "{problems:?}");
+    }
+
+    #[test]
+    fn little_is_required() {
+        let definition = parse(json!({"cron_expr": "0 9 * * *", "workflow_id": "w"})).unwrap();
+        assert_eq!(definition.timing.timezone, "UTC");
+        assert_eq!(definition.policies.overlap_policy, Overlap::Skip);
+        assert_eq!(definition.payload, json!({}));
+        assert!(definition.inject_metadata);
+    }
+
+    #[test]
+    fn every_problem_is_named_at_once() {
+        refused(
+            json!({
+                "cron_expr": "61 * * * *", "timezone": "Mars/Base", "start_at": "soon",
+                "jitter_ms": -1, "overlap_policy": "maybe", "tags": {"a": 1}, "paused": "no",
+                "max_runtime_s": 1.5, "name": 7, "colour": "red",
+            }),
+            &[
+                "colour",
+                "cron_expr",
+                "jitter_ms",
+                "max_runtime_s",
+                "name",
+                "overlap_policy",
+                "paused",
+                "start_at",
+                "tags",
+                "timezone",
+                "workflow_id",
+            ],
+        );
+        refused(json!([]), &[""]);
+    }
+
+    #[test]
+    fn other_products_names_are_understood() {
+        let definition = parse(json!({
+            "cron_expression": "0 9 * * *", "schedule_name": "n", "workflow_id": "w",
+            "start_date": "2026-01-01T00:00:00+01:00", "test_payload": {"a": 1}, "enabled": false,
+        }))
+        .unwrap();
+        assert!(definition.paused);
+        assert_eq!(definition.name.as_deref(), Some("n"));
+        assert_eq!(definition.timing.start_at, instant::parse("2025-12-31T23:00:00Z"));
+        refused(
+            json!({"cron_expr": "* * * * *", "cron_expression": "* * * * *"}),
+            &["cron_expression"],
+        );
+    }
+
+    #[test]
+    fn what_was_read_can_be_sent_back() {
+        let definition = parse(json!({
+            "cron_expr": "0 9 * * *", "workflow_id": "w", "version": 3, "tags": {"a": "b"},
+            "end_at": "2027-01-01T00:00:00Z", "dst_gap": "skip", "payload": [1, 2],
+        }))
+        .unwrap();
+        assert_eq!(parse(definition.document()).unwrap(), definition);
+    }
+
+    #[test]
+    fn null_clears_and_payload_is_replaced_whole() {
+        let house = House::default();
+        let definition = parse(json!({
+            "cron_expr": "0 9 * * *", "workflow_id": "w", "timezone": "Europe/Zurich",
+            "payload": {"old": 1}, "tags": {"a": "1", "b": "2"},
+        }))
+        .unwrap();
+        let patch = json!({"timezone": null, "payload": {"new": 2}, "tags": {"a": null}});
+        let patched = definition.patched(&patch, &id(), &house).unwrap();
+        assert_eq!(patched.timing.timezone, "UTC");
+        assert_eq!(patched.payload, json!({"new": 2}));
+        assert_eq!(patched.tags.keys().collect::<Vec<_>>(), ["b"]);
+    }
+
+    #[test]
+    fn zones_may_be_limited_by_the_deployment() {
+        let house = House { allowed_zones: vec!["UTC".to_owned()], ..House::default() };
+        let body = json!({"cron_expr": "* * * * *", "workflow_id": "w", "timezone": "Asia/Tokyo"});
+        assert_eq!(Definition::parse(&body, &id(), &house).unwrap_err()[0].field, "timezone");
+    }
+}

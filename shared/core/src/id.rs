@@ -1,0 +1,270 @@
+//! Names of things: schedules, workflows, runs, and the key that makes a launch idempotent.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::instant::{self, Instant};
+
+/// Long enough for a UUID with a prefix, short enough to leave room in every key.
+const MAX_NAME: usize = 64;
+
+/// A schedule's name, unique in the deployment. Letters, digits and `. _ -`, so that it stands
+/// unescaped in URLs, run ids and execution names.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ScheduleId(String);
+
+/// A workflow's name, under the same rules as a schedule's.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct WorkflowId(String);
+
+/// Why a name was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be 1 to {MAX_NAME} letters, digits or . _ - and begin with a letter or digit")]
+pub struct BadName;
+
+fn checked(name: String) -> Result<String, BadName> {
+    let starts_well = name.starts_with(|c: char| c.is_ascii_alphanumeric());
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    if starts_well && name.len() <= MAX_NAME && name.chars().all(allowed) {
+        Ok(name)
+    } else {
+        Err(BadName)
+    }
+}
+
+macro_rules! name {
+    ($name:ident) => {
+        impl $name {
+            /// The name as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = BadName;
+            fn try_from(name: String) -> Result<Self, BadName> {
+                checked(name).map($name)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = BadName;
+            fn from_str(name: &str) -> Result<Self, BadName> {
+                checked(name.to_owned()).map($name)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(name: $name) -> String {
+                name.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+name!(ScheduleId);
+name!(WorkflowId);
+
+impl ScheduleId {
+    /// A name for a schedule whose maker gave none, from something unique such as a request id.
+    pub fn derived_from(unique: &str) -> ScheduleId {
+        ScheduleId(format!("s-{}", &hex(&Sha256::digest(unique))[..20]))
+    }
+
+    /// The part of the due index this schedule lives in. Stable: moving it would lose due clocks.
+    pub fn shard(&self, shards: u32) -> u32 {
+        let digest = Sha256::digest(&self.0);
+        u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]) % shards.max(1)
+    }
+}
+
+/// Why a run exists beside its schedule's clock: part of its identity, so that a manual run never
+/// collides with the scheduled fire of the same second.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Cause(String);
+
+impl Cause {
+    /// A person or a program asked for it; `unique` tells two requests of one second apart.
+    pub fn manual(unique: &str) -> Cause {
+        Cause(format!("manual-{}", &hex(&Sha256::digest(unique))[..12]))
+    }
+
+    /// The record of a long outage, standing for many fires that were not caught up.
+    pub fn summary() -> Cause {
+        Cause("missed".to_owned())
+    }
+}
+
+/// A fire's identity, and so its run's: the schedule, the planned second, and the cause if it is
+/// not the schedule itself. Written `<schedule_id>@<run_at>` or `<schedule_id>@<run_at>~<cause>`.
+///
+/// ```
+/// use belfry_core::id::RunId;
+/// let id: RunId = "nightly@2026-11-16T02:00:00Z".parse().unwrap();
+/// assert_eq!(id.to_string(), "nightly@2026-11-16T02:00:00Z");
+/// assert_eq!(id.idempotency_key().len(), 64);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RunId {
+    /// Whose fire it is.
+    pub schedule_id: ScheduleId,
+    /// The nominal time, before jitter.
+    pub run_at: Instant,
+    /// `None` for a fire of the schedule itself.
+    pub cause: Option<Cause>,
+}
+
+impl RunId {
+    /// The fire of a schedule at `run_at`.
+    pub fn scheduled(schedule_id: &ScheduleId, run_at: Instant) -> RunId {
+        RunId {
+            schedule_id: schedule_id.clone(),
+            run_at: instant::whole_second(run_at),
+            cause: None,
+        }
+    }
+
+    /// A run with a cause of its own.
+    pub fn caused(schedule_id: &ScheduleId, run_at: Instant, cause: Cause) -> RunId {
+        RunId { cause: Some(cause), ..RunId::scheduled(schedule_id, run_at) }
+    }
+
+    /// The sort key of the run record.
+    pub fn sort_key(&self) -> String {
+        let run_at = instant::text(self.run_at);
+        match &self.cause {
+            None => run_at,
+            Some(Cause(cause)) => format!("{run_at}~{cause}"),
+        }
+    }
+
+    /// Reads back what [`RunId::sort_key`] wrote.
+    pub fn from_keys(schedule_id: ScheduleId, sort_key: &str) -> Result<RunId, BadRunId> {
+        let (run_at, cause) = match sort_key.split_once('~') {
+            None => (sort_key, None),
+            Some((run_at, cause)) => (run_at, Some(cause)),
+        };
+        let run_at = instant::parse(run_at).filter(|at| instant::text(*at) == run_at);
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        let cause = match cause {
+            None => None,
+            Some(c) if !c.is_empty() && c.len() <= MAX_NAME && c.chars().all(plain) => {
+                Some(Cause(c.to_owned()))
+            }
+            Some(_) => return Err(BadRunId),
+        };
+        Ok(RunId { schedule_id, run_at: run_at.ok_or(BadRunId)?, cause })
+    }
+
+    /// `sha256(schedule_id:epoch_seconds)` in hex, with the cause behind it if there is one. The
+    /// same fire has the same key on every retry.
+    pub fn idempotency_key(&self) -> String {
+        let mut text = format!("{}:{}", self.schedule_id, self.run_at.timestamp());
+        if let Some(Cause(cause)) = &self.cause {
+            text.push(':');
+            text.push_str(cause);
+        }
+        hex(&Sha256::digest(text))
+    }
+}
+
+/// Why a text is not a run id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("is not a run id: expected <schedule_id>@<run_at>")]
+pub struct BadRunId;
+
+impl FromStr for RunId {
+    type Err = BadRunId;
+    fn from_str(text: &str) -> Result<RunId, BadRunId> {
+        let (schedule_id, sort_key) = text.split_once('@').ok_or(BadRunId)?;
+        RunId::from_keys(schedule_id.parse().map_err(|_| BadRunId)?, sort_key)
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.schedule_id, self.sort_key())
+    }
+}
+
+impl Serialize for RunId {
+    fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for RunId {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<RunId, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// Lowercase hex.
+pub fn hex(bytes: &[u8]) -> String {
+    use fmt::Write;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn run_id(text: &str) -> RunId {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn the_idempotency_key_is_the_hash_of_schedule_and_epoch() {
+        let key = run_id("nightly@1970-01-01T00:01:40Z").idempotency_key();
+        assert_eq!(key, hex(&Sha256::digest("nightly:100")));
+    }
+
+    #[test]
+    fn a_manual_run_has_a_key_of_its_own() {
+        let fire = run_id("nightly@2026-11-16T02:00:00Z");
+        let manual = RunId::caused(&fire.schedule_id, fire.run_at, Cause::manual("request-1"));
+        assert_ne!(fire.idempotency_key(), manual.idempotency_key());
+        assert_eq!(run_id(&manual.to_string()), manual);
+    }
+
+    #[test]
+    fn ids_that_name_no_record_are_refused() {
+        for text in [
+            "",
+            "@",
+            "nightly",
+            "nightly@",
+            "nightly@2026-11-16",
+            "nightly@2026-11-16T02:00:00+01:00",
+            "nightly@2026-11-16T02:00:00Z~",
+            "nightly@2026-11-16T02:00:00Z~a/b",
+            "ni ght@2026-11-16T02:00:00Z",
+        ] {
+            assert_eq!(text.parse::<RunId>(), Err(BadRunId), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_are_short_and_plain() {
+        assert!("a.b_c-9".parse::<ScheduleId>().is_ok());
+        for name in ["", "-a", "a b", "a@b", "ä", &"x".repeat(65)] {
+            assert_eq!(name.parse::<ScheduleId>(), Err(BadName), "{name}");
+        }
+    }
+}

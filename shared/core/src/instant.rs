@@ -1,0 +1,63 @@
+//! Instants: whole seconds for what is planned, milliseconds for what was observed.
+
+use chrono::{DateTime, SubsecRound, Utc};
+
+/// A moment in UTC.
+pub type Instant = DateTime<Utc>;
+
+/// The whole second that contains `instant`: planned times have no fraction.
+///
+/// ```
+/// let observed = "2026-11-16T09:00:00.750Z".parse().unwrap();
+/// assert_eq!(belfry_core::instant::text(observed), "2026-11-16T09:00:00Z");
+/// ```
+pub fn whole_second(instant: Instant) -> Instant {
+    instant.trunc_subsecs(0)
+}
+
+/// A planned time as it stands in keys and indexes: fixed width, so that text sorts as time does.
+pub fn text(instant: Instant) -> String {
+    instant.format("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// Reads what [`text`] wrote, and any other RFC 3339 time.
+pub fn parse(text: &str) -> Option<Instant> {
+    DateTime::parse_from_rfc3339(text).ok().map(|at| whole_second(at.to_utc()))
+}
+
+/// Serde for optional whole-second instants in stored items and answers.
+pub mod optional {
+    use super::Instant;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    /// Writes the fixed-width text.
+    pub fn serialize<S: Serializer>(at: &Option<Instant>, out: S) -> Result<S::Ok, S::Error> {
+        at.map(super::text).serialize(out)
+    }
+
+    /// Reads any RFC 3339 text.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Instant>, D::Error> {
+        let text = Option::<String>::deserialize(from)?;
+        text.map(|text| {
+            super::parse(&text).ok_or_else(|| serde::de::Error::custom("not an RFC 3339 time"))
+        })
+        .transpose()
+    }
+}
+
+/// Serde for whole-second instants in stored items and answers.
+pub mod required {
+    use super::Instant;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    /// Writes the fixed-width text.
+    pub fn serialize<S: Serializer>(at: &Instant, out: S) -> Result<S::Ok, S::Error> {
+        super::text(*at).serialize(out)
+    }
+
+    /// Reads any RFC 3339 text.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Instant, D::Error> {
+        let text = String::deserialize(from)?;
+        super::parse(&text).ok_or_else(|| serde::de::Error::custom("not an RFC 3339 time"))
+    }
+}

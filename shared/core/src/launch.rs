@@ -1,0 +1,71 @@
+//! Whether a fire that arrives at the launcher still stands.
+
+use crate::id::RunId;
+use crate::run::Reason;
+use crate::schedule::Clock;
+
+/// What the launcher does with a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Claim it and call the target.
+    Launch,
+    /// Record why it is not launched.
+    Cancel(Reason),
+}
+
+/// Judges a fire planned under `revision` by the clock as it is now. A fire that an edited
+/// definition still has is launched; the edit must not lose it.
+pub fn judge(clock: Option<&Clock>, id: &RunId, revision: u64) -> Verdict {
+    let Some(clock) = clock else { return Verdict::Cancel(Reason::Deleted) };
+    if id.cause.is_some() {
+        // Somebody asked for this run by itself: a paused schedule can still be run by hand.
+        return Verdict::Launch;
+    }
+    if clock.paused {
+        Verdict::Cancel(Reason::Paused)
+    } else if clock.revision == revision || clock.has_fire_at(id.run_at) {
+        Verdict::Launch
+    } else {
+        Verdict::Cancel(Reason::Superseded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definition::tests::clock;
+    use crate::id::Cause;
+
+    #[track_caller]
+    fn check(clock: Option<&Clock>, revision: u64, expected: Verdict) {
+        let id: RunId = "nightly@2026-01-01T02:00:00Z".parse().unwrap();
+        assert_eq!(judge(clock, &id, revision), expected);
+    }
+
+    #[test]
+    fn a_fire_both_definitions_share_survives_the_edit() {
+        let edited = Clock { revision: 2, ..clock("0 */2 * * *") };
+        check(Some(&edited), 1, Verdict::Launch);
+    }
+
+    #[test]
+    fn a_fire_only_the_old_definition_had_is_superseded() {
+        let edited = Clock { revision: 2, ..clock("0 3 * * *") };
+        check(Some(&edited), 1, Verdict::Cancel(Reason::Superseded));
+    }
+
+    #[test]
+    fn a_paused_or_deleted_schedule_launches_nothing() {
+        let paused = Clock { paused: true, ..clock("0 2 * * *") };
+        check(Some(&paused), 1, Verdict::Cancel(Reason::Paused));
+        check(None, 1, Verdict::Cancel(Reason::Deleted));
+    }
+
+    #[test]
+    fn a_paused_schedule_can_be_run_by_hand() {
+        let paused = Clock { paused: true, ..clock("0 2 * * *") };
+        let id: RunId = "nightly@2026-01-01T02:00:00Z".parse().unwrap();
+        let manual = RunId { cause: Some(Cause::manual("x")), ..id };
+        assert_eq!(judge(Some(&paused), &manual, 1), Verdict::Launch);
+    }
+}

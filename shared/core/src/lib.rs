@@ -1,0 +1,20 @@
+//! What Belfry decides, without touching anything.
+//!
+//! Nothing here knows AWS, reads a clock, an environment or a random number: every function takes
+//! what it needs and answers with data. The engine acts on those answers.
+
+pub mod catchup;
+pub mod definition;
+pub mod id;
+pub mod instant;
+pub mod invalid;
+pub mod jitter;
+pub mod json_text;
+pub mod launch;
+pub mod plan;
+pub mod run;
+pub mod schedule;
+pub mod view;
+pub mod workflow;
+
+pub use belfry_cron as cron;

@@ -1,0 +1,181 @@
+//! A workflow: an immutable, versioned definition and the target that runs it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::invalid::Invalid;
+use crate::json_text;
+
+/// One version of a workflow. It never changes, so launchers keep it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workflow {
+    /// What the executor runs; opaque to us.
+    #[serde(with = "json_text")]
+    pub definition: Value,
+    /// Where it is launched.
+    pub target: Target,
+    /// When a run counts as done.
+    #[serde(default)]
+    pub completion: Completion,
+}
+
+/// When a run counts as done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Completion {
+    /// An accepted launch is a success.
+    #[default]
+    OnLaunch,
+    /// The executor reports back.
+    Tracked,
+}
+
+/// Where a run is launched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Target {
+    /// A signed POST.
+    Http {
+        /// Where to.
+        url: String,
+    },
+    /// A message.
+    Sqs {
+        /// To which queue; a `.fifo` queue deduplicates by the idempotency key.
+        queue_url: String,
+    },
+    /// An asynchronous invocation.
+    Lambda {
+        /// A name or an ARN.
+        function: String,
+    },
+    /// An execution named by the idempotency key.
+    StepFunctions {
+        /// Of which state machine.
+        state_machine_arn: String,
+    },
+    /// An event.
+    #[serde(rename = "eventbridge")]
+    EventBridge {
+        /// On which bus.
+        bus: String,
+        /// Its `source`.
+        source: String,
+        /// Its `detail-type`.
+        detail_type: String,
+    },
+}
+
+/// A definition larger than this does not fit a DynamoDB item beside its target.
+pub const MAX_DEFINITION: usize = 350 * 1024;
+
+impl Workflow {
+    /// Reads a workflow version from a request body.
+    pub fn parse(body: &Value) -> Result<Workflow, Vec<Invalid>> {
+        let Some(fields) = body.as_object() else {
+            return Err(vec![Invalid::new("", "must be a JSON object")]);
+        };
+        let mut problems: Vec<Invalid> = fields
+            .keys()
+            .filter(|key| !matches!(key.as_str(), "definition" | "target" | "completion"))
+            .map(|key| Invalid::new(key, "is not a field of a workflow version"))
+            .collect();
+        let completion = match fields.get("completion") {
+            None | Some(Value::Null) => Completion::default(),
+            Some(value) => serde_json::from_value(value.clone()).unwrap_or_else(|_| {
+                problems.push(Invalid::new("completion", "must be on_launch or tracked"));
+                Completion::default()
+            }),
+        };
+        let target = match fields.get("target") {
+            None | Some(Value::Null) => Err(Invalid::new("target", "is required")),
+            Some(value) => Target::parse(value),
+        };
+        match target {
+            Ok(target) if problems.is_empty() => {
+                let definition = fields.get("definition").cloned().unwrap_or(Value::Null);
+                Ok(Workflow { definition, target, completion })
+            }
+            Ok(_) => Err(problems),
+            Err(problem) => {
+                problems.push(problem);
+                Err(problems)
+            }
+        }
+    }
+}
+
+impl Target {
+    fn parse(value: &Value) -> Result<Target, Invalid> {
+        let target: Target = serde_json::from_value(value.clone())
+            .map_err(|e| Invalid::new("target", crate::run::cut(&e.to_string())))?;
+        let (field, text) = match &target {
+            Target::Http { url } => ("target.url", url),
+            Target::Sqs { queue_url } => ("target.queue_url", queue_url),
+            Target::Lambda { function } => ("target.function", function),
+            Target::StepFunctions { state_machine_arn } => {
+                ("target.state_machine_arn", state_machine_arn)
+            }
+            Target::EventBridge { bus, source, detail_type } => {
+                if source.is_empty() || detail_type.is_empty() {
+                    return Err(Invalid::new("target", "needs a source and a detail_type"));
+                }
+                ("target.bus", bus)
+            }
+        };
+        let is_url = text.starts_with("https://") || text.starts_with("http://");
+        match &target {
+            _ if text.is_empty() => Err(Invalid::new(field, "must not be empty")),
+            _ if text.len() > 2048 => Err(Invalid::new(field, "must be at most 2048 bytes")),
+            Target::Http { .. } | Target::Sqs { .. } if !is_url => {
+                Err(Invalid::new(field, "must be an http or https URL"))
+            }
+            Target::StepFunctions { .. } if !text.starts_with("arn:") => {
+                Err(Invalid::new(field, "must be an ARN"))
+            }
+            _ => Ok(target),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[track_caller]
+    #[expect(clippy::needless_pass_by_value, reason = "reads better where it is called")]
+    fn refused(body: Value, field: &str) {
+        let problems = Workflow::parse(&body).unwrap_err();
+        assert!(problems.iter().any(|p| p.field == field), "{problems:?}");
+    }
+
+    #[test]
+    fn every_kind_of_target_is_read_and_written_alike() {
+        for target in [
+            json!({"kind": "http", "url": "https://example.com/run"}),
+            json!({"kind": "sqs", "queue_url": "https://sqs.example.com/1/q"}),
+            json!({"kind": "lambda", "function": "report"}),
+            json!({"kind": "step_functions", "state_machine_arn": "arn:aws:states:x:1:stateMachine:m"}),
+            json!({"kind": "eventbridge", "bus": "default", "source": "s", "detail_type": "d"}),
+        ] {
+            let workflow = Workflow::parse(&json!({"target": target})).unwrap();
+            assert_eq!(serde_json::to_value(&workflow.target).unwrap(), target);
+            assert_eq!(workflow.completion, Completion::OnLaunch);
+        }
+    }
+
+    #[test]
+    fn problems_name_their_field() {
+        refused(json!([]), "");
+        refused(json!({}), "target");
+        refused(json!({"target": {"kind": "pigeon"}}), "target");
+        refused(json!({"target": {"kind": "http", "url": "ftp://x"}}), "target.url");
+        refused(json!({"target": {"kind": "lambda", "function": ""}}), "target.function");
+        refused(json!({"target": {"kind": "lambda", "function": "f"}, "x": 1}), "x");
+        refused(
+            json!({"target": {"kind": "lambda", "function": "f"}, "completion": "maybe"}),
+            "completion",
+        );
+    }
+}

@@ -1,0 +1,107 @@
+//! The app: settings, clients and caches, made once per process and lent to every use case.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aws_config::SdkConfig;
+use aws_config::retry::RetryConfig;
+use belfry_core::id::WorkflowId;
+use belfry_core::instant::Instant;
+use belfry_core::workflow::Workflow;
+use belfry_time::{SystemTime, Time};
+use chrono::SubsecRound;
+
+use crate::fault::Fault;
+use crate::metrics::{self, Metric, Sink, to_stdout};
+use crate::queue::Queue;
+use crate::settings::{BadSetting, Settings};
+use crate::store::Store;
+use crate::targets::Targets;
+
+/// Everything a use case needs of the world.
+pub struct App {
+    /// What the deployment decided.
+    pub settings: Settings,
+    /// The tables.
+    pub store: Store,
+    /// The launch queue.
+    pub queue: Queue,
+    /// Where runs are launched.
+    pub targets: Targets,
+    /// The clock on the wall.
+    pub time: Arc<dyn Time>,
+    /// Where metrics go.
+    pub metrics: Sink,
+    workflows: Mutex<HashMap<(WorkflowId, u32), Arc<Workflow>>>,
+}
+
+/// A warm launcher keeps so many versions, then starts over.
+const MAX_CACHED_WORKFLOWS: usize = 1000;
+
+/// Throttles and passing faults are the SDK's to retry; the tick and the queue retry the rest.
+const SDK_ATTEMPTS: u32 = 5;
+
+impl App {
+    /// An app on the clients of `sdk`.
+    pub fn new(sdk: &SdkConfig, settings: Settings, time: Arc<dyn Time>) -> Result<App, Fault> {
+        Ok(App {
+            store: Store::new(aws_sdk_dynamodb::Client::new(sdk), &settings),
+            queue: Queue::new(aws_sdk_sqs::Client::new(sdk), &settings),
+            targets: Targets::new(sdk, &settings)?,
+            settings,
+            time,
+            metrics: to_stdout,
+            workflows: Mutex::default(),
+        })
+    }
+
+    /// The app of a function in AWS: settings and credentials from the environment.
+    pub async fn from_environment() -> Result<App, Box<dyn std::error::Error + Send + Sync>> {
+        let settings = settings_from_environment().map_err(|problems| {
+            let problems: Vec<_> = problems.iter().map(BadSetting::to_string).collect();
+            format!("settings: {}", problems.join("; "))
+        })?;
+        let retries = RetryConfig::standard().with_max_attempts(SDK_ATTEMPTS);
+        let sdk = aws_config::from_env().retry_config(retries).load().await;
+        Ok(App::new(&sdk, settings, Arc::new(SystemTime))?)
+    }
+
+    /// The present moment, in milliseconds: finer is noise in a record.
+    pub fn now(&self) -> Instant {
+        self.time.now().trunc_subsecs(3)
+    }
+
+    /// Publishes what a function counted.
+    pub fn count(&self, function: &str, metrics: &[Metric]) {
+        (self.metrics)(&metrics::line(function, metrics, self.now()));
+    }
+
+    /// A workflow version, remembered: it never changes.
+    pub async fn workflow(
+        &self,
+        id: &WorkflowId,
+        version: u32,
+    ) -> Result<Option<Arc<Workflow>>, Fault> {
+        let key = (id.clone(), version);
+        if let Some(known) = self.workflows().get(&key) {
+            return Ok(Some(known.clone()));
+        }
+        let Some(workflow) = self.store.workflow(id, version).await? else { return Ok(None) };
+        let workflow = Arc::new(workflow);
+        let mut known = self.workflows();
+        if known.len() >= MAX_CACHED_WORKFLOWS {
+            known.clear();
+        }
+        known.insert(key, workflow.clone());
+        Ok(Some(workflow))
+    }
+
+    fn workflows(&self) -> std::sync::MutexGuard<'_, HashMap<(WorkflowId, u32), Arc<Workflow>>> {
+        self.workflows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the edge where a function reads its environment")]
+fn settings_from_environment() -> Result<Settings, Vec<BadSetting>> {
+    Settings::read(|name| std::env::var(name).ok())
+}

@@ -1,0 +1,204 @@
+//! Emission: put the fires of some clocks, send them, and advance the clocks last.
+//!
+//! The order is what makes it safe. A crash after any step leaves a clock that still points at its
+//! fires, and every step done again finds what was done before.
+
+use belfry_core::id::RunId;
+use belfry_core::instant::Instant;
+use belfry_core::plan::{Fire, Horizon, plan};
+use belfry_core::run::{Run, Status};
+use belfry_core::schedule::Clock;
+use futures::{StreamExt, stream};
+use tracing::{debug, error, warn};
+
+use crate::app::App;
+use crate::fault::Fault;
+use crate::message::Message;
+use crate::queue::Parcel;
+use crate::store::Put;
+
+/// Writes under way at once: enough to hide the latency of DynamoDB.
+const CONCURRENCY: usize = 32;
+
+/// What an emission did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Clocks looked at.
+    pub due: usize,
+    /// Fires recorded and sent.
+    pub emitted: usize,
+    /// Fires recorded before, not launched yet, and sent again.
+    pub resent: usize,
+    /// Fires recorded before that went on.
+    pub known: usize,
+    /// Fires recorded as not to be launched.
+    pub skipped: usize,
+    /// Clocks that did not get through; the next tick takes them up again.
+    pub failed: usize,
+    /// Clocks that somebody else advanced or edited meanwhile.
+    pub lost: usize,
+    /// Clocks whose stored definition cannot be read.
+    pub broken: usize,
+    /// Clocks whose zone is unknown and that run on UTC.
+    pub zone_lost: usize,
+    /// How late each emitted fire was when it was sent, in milliseconds; zero when ahead.
+    pub drift_ms: Vec<i64>,
+}
+
+impl Report {
+    /// Adds what another emission did.
+    pub fn add(&mut self, other: Report) {
+        self.due += other.due;
+        self.emitted += other.emitted;
+        self.resent += other.resent;
+        self.known += other.known;
+        self.skipped += other.skipped;
+        self.failed += other.failed;
+        self.lost += other.lost;
+        self.broken += other.broken;
+        self.zone_lost += other.zone_lost;
+        self.drift_ms.extend(other.drift_ms);
+    }
+}
+
+/// A clock, its plan, and whether every fire of it got through so far.
+struct Work {
+    clock: Clock,
+    fires: Vec<Fire>,
+    next_run_at: Option<Instant>,
+    through: bool,
+}
+
+/// Emits what is due of `clocks` within `horizon`. One that fails leaves the others alone.
+pub async fn emit(app: &App, clocks: Vec<Clock>, horizon: &Horizon, now: Instant) -> Report {
+    let mut report = Report { due: clocks.len(), ..Report::default() };
+    let mut work = decide(clocks, horizon, now, &mut report);
+    let parcels = put(app, &mut work, now, &mut report).await;
+    send(app, &mut work, parcels, now).await;
+    advance(app, &work, &mut report).await;
+    report
+}
+
+fn decide(clocks: Vec<Clock>, horizon: &Horizon, now: Instant, report: &mut Report) -> Vec<Work> {
+    let mut work = Vec::with_capacity(clocks.len());
+    for clock in clocks {
+        if clock.paused {
+            // The index lags behind a pause; the clock does not.
+            continue;
+        }
+        match clock.read() {
+            Err(problem) => {
+                report.broken += 1;
+                warn!(schedule_id = %clock.schedule_id, %problem, "skipped: unreadable expression");
+            }
+            Ok(readable) => {
+                if readable.zone_lost {
+                    report.zone_lost += 1;
+                    warn!(
+                        schedule_id = %clock.schedule_id, timezone = clock.timing.timezone,
+                        "unknown zone, UTC is used"
+                    );
+                }
+                let plan = plan(&clock, &readable.timetable, now, horizon);
+                work.push(Work {
+                    clock,
+                    fires: plan.fires,
+                    next_run_at: plan.next_run_at,
+                    through: true,
+                });
+            }
+        }
+    }
+    work
+}
+
+/// Records every fire. Answers with what is to be sent: the place of its work, and the parcel.
+async fn put(
+    app: &App,
+    work: &mut [Work],
+    now: Instant,
+    report: &mut Report,
+) -> Vec<(usize, Parcel)> {
+    let mut puts = Vec::new();
+    for (place, work) in work.iter().enumerate() {
+        puts.extend(work.fires.iter().map(|fire| put_one(app, place, fire)));
+    }
+    let answers: Vec<_> = stream::iter(puts).buffer_unordered(CONCURRENCY).collect().await;
+    let mut parcels = Vec::new();
+    for (place, id, run, put) in answers {
+        let launches = run.status == Status::Enqueued;
+        match put {
+            Ok(Put::New) if launches => {
+                report.emitted += 1;
+                report.drift_ms.push((now - run.launch_at).num_milliseconds().max(0));
+                debug!(run_id = %id, trigger = ?run.trigger, "emitted");
+                parcels.push((place, parcel(id, &run)));
+            }
+            Ok(Put::New) => {
+                report.skipped += 1;
+                debug!(run_id = %id, reason = ?run.reason, "recorded as skipped");
+            }
+            Ok(Put::Unlaunched(recorded)) if launches => {
+                report.resent += 1;
+                debug!(run_id = %id, "sent again: recorded, not launched");
+                parcels.push((place, parcel(id, &recorded)));
+            }
+            Ok(Put::Unlaunched(_) | Put::Beyond) => report.known += 1,
+            Err(fault) => {
+                error!(run_id = %id, %fault, "not recorded");
+                work[place].through = false;
+            }
+        }
+    }
+    parcels
+}
+
+async fn put_one(app: &App, place: usize, fire: &Fire) -> (usize, RunId, Run, Result<Put, Fault>) {
+    (place, fire.id.clone(), fire.run.clone(), app.store.put_run(fire).await)
+}
+
+async fn send(app: &App, work: &mut [Work], mut parcels: Vec<(usize, Parcel)>, now: Instant) {
+    // What is due first is sent first.
+    parcels.sort_by_key(|(_, parcel)| parcel.message.launch_at);
+    let (places, parcels): (Vec<_>, Vec<_>) = parcels.into_iter().unzip();
+    let answers = app.queue.send(&parcels, now).await;
+    for (place, answer) in places.into_iter().zip(answers) {
+        if let Err(fault) = answer {
+            error!(schedule_id = %work[place].clock.schedule_id, %fault, "not sent");
+            work[place].through = false;
+        }
+    }
+}
+
+async fn advance(app: &App, work: &[Work], report: &mut Report) {
+    let advances: Vec<_> = work.iter().map(|work| advance_one(app, work)).collect();
+    let answers: Vec<_> = stream::iter(advances).buffer_unordered(CONCURRENCY).collect().await;
+    for answer in answers {
+        match answer {
+            Some((_, Ok(true))) => {}
+            Some((work, Ok(false))) => {
+                report.lost += 1;
+                debug!(schedule_id = %work.clock.schedule_id, "clock moved by somebody else");
+            }
+            Some((work, Err(fault))) => {
+                report.failed += 1;
+                error!(schedule_id = %work.clock.schedule_id, %fault, "not advanced");
+            }
+            None => report.failed += 1,
+        }
+    }
+}
+
+async fn advance_one<'a>(app: &App, work: &'a Work) -> Option<(&'a Work, Result<bool, Fault>)> {
+    if !work.through {
+        return None;
+    }
+    let newest = work.fires.last().map(|fire| &fire.id);
+    Some((work, app.store.advance(&work.clock, work.next_run_at, newest).await))
+}
+
+/// What brings a recorded run to the launcher.
+pub fn parcel(run_id: RunId, run: &Run) -> Parcel {
+    let message = Message { run_id, revision: run.revision, launch_at: run.launch_at };
+    Parcel { message, owner: run.owner.clone() }
+}

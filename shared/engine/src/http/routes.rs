@@ -1,0 +1,225 @@
+//! The routes: every call there is, in one place.
+
+use std::str::FromStr;
+
+use belfry_core::cron::tzdb_version;
+use belfry_core::id::{RunId, ScheduleId, WorkflowId};
+use belfry_core::instant;
+use belfry_core::run::{Status, cut};
+use belfry_core::schedule::{self, Overlap};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::problem::Problem;
+use super::request::{Answer, Request};
+use super::validate;
+use crate::app::App;
+use crate::manage::{self, Saving, Wanted};
+use crate::store::HistoryQuery;
+
+/// A page no caller asked a size of.
+const PAGE: usize = 50;
+/// No page is larger.
+const MAX_PAGE: usize = 200;
+
+type Routed = Result<Answer, Problem>;
+
+pub(super) async fn route(app: &App, request: &Request) -> Routed {
+    let segments: Vec<&str> = request.segments.iter().map(String::as_str).collect();
+    match (request.method.as_str(), segments.as_slice()) {
+        ("GET", ["health"]) => Ok(health()),
+        ("GET", ["schedules"]) => list(app, request).await,
+        ("POST", ["schedules"]) => create(app, request).await,
+        ("POST", ["schedules", "validate"]) => {
+            request.caller()?;
+            validate::validate(app, request)
+        }
+        ("GET", ["schedules", id]) => {
+            let (schedule, revision) = manage::one(app, request.caller()?, &known(id)?).await?;
+            Ok(tagged(Answer::json(200, &schedule), revision))
+        }
+        ("PUT", ["schedules", id]) => {
+            let (id, body) = (named::<ScheduleId>("schedule_id", id)?, request.json()?);
+            let if_match = request.if_match()?;
+            Ok(saved(&manage::put(app, request.caller()?, &id, &body, if_match).await?))
+        }
+        ("PATCH", ["schedules", id]) => {
+            let (id, body, if_match) = (known(id)?, request.json()?, request.if_match()?);
+            Ok(saved(&manage::patch(app, request.caller()?, &id, &body, if_match).await?))
+        }
+        ("DELETE", ["schedules", id]) => {
+            manage::delete(app, request.caller()?, &known(id)?, request.if_match()?).await?;
+            Ok(Answer::empty(204))
+        }
+        ("POST", ["schedules", id, "pause"]) => {
+            let body = request.small_object(&["note"])?;
+            let (note, if_match) = (optional_text(&body, "note")?, request.if_match()?);
+            Ok(saved(&manage::pause(app, request.caller()?, &known(id)?, note, if_match).await?))
+        }
+        ("POST", ["schedules", id, "resume"]) => {
+            request.small_object(&[])?;
+            let if_match = request.if_match()?;
+            Ok(saved(&manage::resume(app, request.caller()?, &known(id)?, if_match).await?))
+        }
+        ("POST", ["schedules", id, "trigger"]) => trigger(app, request, &known(id)?).await,
+        ("GET", ["schedules", id, "runs"]) => history(app, request, &known(id)?).await,
+        ("GET", ["runs", id]) => {
+            let run = manage::run(app, request.caller()?, &known_run(id)?).await?;
+            Ok(Answer::json(200, &run))
+        }
+        ("POST", ["runs", id, "status"]) => {
+            let body = request.small_object(&["status", "error", "result", "external_run_id"])?;
+            let run = manage::feedback(app, request.caller()?, &known_run(id)?, &body).await?;
+            Ok(Answer::json(200, &run))
+        }
+        ("PUT", ["workflows", id, "versions", version]) => {
+            request.caller()?;
+            let id = named::<WorkflowId>("workflow_id", id)?;
+            let version = numbered(version)
+                .ok_or_else(|| Problem::field("version", "must be a whole number from 1"))?;
+            let (new, workflow) = manage::publish(app, &id, version, &request.json()?).await?;
+            Ok(Answer::json(if new { 201 } else { 200 }, &workflow))
+        }
+        ("GET", ["workflows", id, "versions", version]) => {
+            request.caller()?;
+            let missing = || Problem::not_found("workflow version");
+            let id = id.parse().map_err(|_| missing())?;
+            let version = numbered(version).ok_or_else(missing)?;
+            Ok(Answer::json(200, &manage::version(app, &id, version).await?))
+        }
+        (_, path) => refuse_method(path),
+    }
+}
+
+/// Nothing is here, or not for this method.
+fn refuse_method(path: &[&str]) -> Routed {
+    let methods = match path {
+        ["health"] => "GET",
+        ["schedules"] => "GET, POST",
+        ["schedules", "validate"] => "POST",
+        ["schedules", _] => "GET, PUT, PATCH, DELETE",
+        ["schedules", _, "pause" | "resume" | "trigger"] | ["runs", _, "status"] => "POST",
+        ["schedules", _, "runs"] | ["runs", _] => "GET",
+        ["workflows", _, "versions", _] => "GET, PUT",
+        _ => return Err(Problem::not_found("resource")),
+    };
+    let problem = Problem::new(405, "Method not allowed", format!("this resource takes {methods}"));
+    Ok(problem.into_answer().with("allow", methods.to_owned()))
+}
+
+fn health() -> Answer {
+    let version = env!("CARGO_PKG_VERSION");
+    Answer::json(200, &json!({"status": "ok", "version": version, "tzdb": tzdb_version()}))
+}
+
+async fn create(app: &App, request: &Request) -> Routed {
+    let body = request.json()?;
+    let id = match body.get("schedule_id") {
+        None | Some(Value::Null) => ScheduleId::derived_from(&request.request_id),
+        Some(Value::String(id)) => named("schedule_id", id)?,
+        Some(_) => return Err(Problem::field("schedule_id", "must be a text")),
+    };
+    let saving = manage::create(app, request.caller()?, &id, &body).await?;
+    Ok(saved(&saving).with("location", format!("/api/v1/schedules/{id}")))
+}
+
+async fn list(app: &App, request: &Request) -> Routed {
+    let statuses = "must be active, paused, pending, expired or invalid";
+    let tag = |text: &str| match text.split_once(':') {
+        Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
+        None => (text.to_owned(), None),
+    };
+    let wanted = Wanted {
+        status: choice::<schedule::Status>(request, "status", statuses)?,
+        workflow_id: request.query("workflow_id").map(|id| named("workflow_id", id)).transpose()?,
+        tag: request.query("tag").map(tag),
+        limit: limit(request)?,
+        cursor: request.query("cursor").map(|cursor| named("cursor", cursor)).transpose()?,
+    };
+    let listing = manage::list(app, request.caller()?, &wanted).await?;
+    Ok(Answer::json(200, &json!({"items": listing.items, "next_cursor": listing.next_cursor})))
+}
+
+async fn trigger(app: &App, request: &Request, id: &ScheduleId) -> Routed {
+    let body = request.small_object(&["payload", "overlap_policy"])?;
+    let given = |field: &str| body.get(field).filter(|value| !value.is_null()).cloned();
+    let overlap = given("overlap_policy").map(serde_json::from_value::<Overlap>).transpose();
+    let overlap = overlap.map_err(|_| Problem::field("overlap_policy", "must be skip or allow"))?;
+    let unique = request.header("idempotency-key").unwrap_or(&request.request_id);
+    let caller = request.caller()?;
+    let run = manage::trigger(app, caller, id, unique, given("payload"), overlap).await?;
+    Ok(Answer::json(202, &run))
+}
+
+async fn history(app: &App, request: &Request, id: &ScheduleId) -> Routed {
+    let time = |name: &str| match request.query(name) {
+        None => Ok(None),
+        Some(text) => instant::parse(text)
+            .map(Some)
+            .ok_or_else(|| Problem::field(name, "must be an RFC 3339 time")),
+    };
+    let cursor = request.query("cursor");
+    if cursor.is_some_and(|cursor| RunId::from_keys(id.clone(), cursor).is_err()) {
+        return Err(Problem::field("cursor", "is not a cursor"));
+    }
+    let wanted = HistoryQuery {
+        status: choice::<Status>(request, "status", "is not a run's status")?,
+        from: time("from")?,
+        to: time("to")?,
+        limit: limit(request)?,
+        cursor: cursor.map(str::to_owned),
+    };
+    Ok(Answer::json(200, &manage::history(app, request.caller()?, id, &wanted).await?))
+}
+
+fn limit(request: &Request) -> Result<usize, Problem> {
+    match request.query("limit").map(str::parse) {
+        None => Ok(PAGE),
+        Some(Ok(limit)) if (1..=MAX_PAGE).contains(&limit) => Ok(limit),
+        Some(_) => Err(Problem::field("limit", format!("must be a number from 1 to {MAX_PAGE}"))),
+    }
+}
+
+fn choice<T: DeserializeOwned>(
+    request: &Request,
+    name: &str,
+    otherwise: &str,
+) -> Result<Option<T>, Problem> {
+    let chosen = request.query(name).map(|text| serde_json::from_value(Value::from(text)));
+    chosen.transpose().map_err(|_| Problem::field(name, otherwise))
+}
+
+fn saved(saving: &Saving) -> Answer {
+    let status = if saving.created { 201 } else { 200 };
+    tagged(Answer::json(status, &saving.schedule), saving.revision)
+}
+
+fn tagged(answer: Answer, revision: u64) -> Answer {
+    answer.with("etag", format!("\"{revision}\""))
+}
+
+/// A name the caller gives to something: a bad one is its mistake.
+fn named<T: FromStr<Err: std::fmt::Display>>(field: &str, text: &str) -> Result<T, Problem> {
+    text.parse().map_err(|problem| Problem::field(field, format!("{problem}")))
+}
+
+/// The name of something that should exist: a bad one names nothing.
+fn known(id: &str) -> Result<ScheduleId, Problem> {
+    id.parse().map_err(|_| Problem::not_found("schedule"))
+}
+
+fn known_run(id: &str) -> Result<RunId, Problem> {
+    id.parse().map_err(|_| Problem::not_found("run"))
+}
+
+fn numbered(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|number| *number >= 1)
+}
+
+fn optional_text(body: &Value, field: &str) -> Result<Option<String>, Problem> {
+    match body.get(field) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(cut(text))),
+        Some(_) => Err(Problem::field(field, "must be a text")),
+    }
+}

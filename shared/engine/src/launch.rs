@@ -1,0 +1,336 @@
+//! The launcher: starts each run at its target, once.
+
+use std::sync::Arc;
+
+use aws_lambda_events::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
+use belfry_core::id::RunId;
+use belfry_core::launch::{Verdict, judge};
+use belfry_core::run::{Reason, Run, Status};
+use belfry_core::schedule::{Clock, Overlap, Spec};
+use belfry_core::workflow::{Completion, Workflow};
+use chrono::Duration;
+use futures::future::join_all;
+use tracing::{error, info, warn};
+
+use crate::app::App;
+use crate::fault::Fault;
+use crate::message::Message;
+use crate::metrics::Metric;
+use crate::store::{Claim, Outcome, Slot, Stored};
+use crate::targets::{Accepted, Launch, Refused};
+
+/// A message this much too early is waited for: the queue counts in seconds, a fire in less.
+const WORTH_WAITING: Duration = Duration::seconds(2);
+/// A schedule that changes under a launcher's hands is read again so often, then the queue retries.
+const READS: usize = 3;
+/// The longest pause between two tries of a launch.
+const MAX_BACKOFF_S: i64 = 300;
+
+/// What became of a message.
+#[derive(Debug)]
+enum Handled {
+    /// The target has the run.
+    Launched { drift_ms: i64 },
+    /// The run ended without its target.
+    Ended(Reason),
+    /// There was nothing to do: another message does it, or it was done before.
+    Nothing(&'static str),
+    /// It shall come again after so many seconds.
+    Again { after_s: i64, why: String },
+}
+
+/// Launches the runs of a batch side by side. Messages that shall come again are named in the
+/// answer; the queue deletes the others.
+pub async fn launch_batch(app: &App, event: SqsEvent) -> SqsBatchResponse {
+    let launches: Vec<_> = event.records.iter().map(|message| handle(app, message)).collect();
+    let answers = join_all(launches).await;
+    let mut response = SqsBatchResponse::default();
+    let mut report = Report::default();
+    for (message, again) in event.records.iter().zip(answers.iter().map(|a| report.count(a))) {
+        if again {
+            let mut failure = BatchItemFailure::default();
+            failure.item_identifier = message.message_id.clone().unwrap_or_default();
+            response.batch_item_failures.push(failure);
+        }
+    }
+    report.tell(app);
+    response
+}
+
+/// What a batch came to.
+#[derive(Default)]
+struct Report {
+    launched: usize,
+    skipped_overlap: usize,
+    ended: usize,
+    failed: usize,
+    nothing: usize,
+    again: usize,
+    faults: usize,
+    drift_ms: Vec<i64>,
+}
+
+impl Report {
+    /// Counts an answer; `true` if its message shall come again.
+    fn count(&mut self, answer: &Result<Handled, Fault>) -> bool {
+        match answer {
+            Ok(Handled::Launched { drift_ms }) => {
+                self.launched += 1;
+                self.drift_ms.push(*drift_ms);
+            }
+            Ok(Handled::Ended(Reason::Overlap)) => self.skipped_overlap += 1,
+            Ok(Handled::Ended(Reason::LaunchFailed | Reason::WorkflowMissing)) => self.failed += 1,
+            Ok(Handled::Ended(_)) => self.ended += 1,
+            Ok(Handled::Nothing(_)) => self.nothing += 1,
+            Ok(Handled::Again { .. }) => self.again += 1,
+            Err(_) => self.faults += 1,
+        }
+        matches!(answer, Ok(Handled::Again { .. }) | Err(_))
+    }
+
+    fn tell(&self, app: &App) {
+        app.count(
+            "launcher",
+            &[
+                Metric::count("runs_launched", self.launched),
+                Metric::count("runs_skipped_overlap", self.skipped_overlap),
+                Metric::count("runs_cancelled", self.ended),
+                Metric::count("runs_failed_launch", self.failed),
+                Metric::count("messages_ignored", self.nothing),
+                Metric::count("messages_again", self.again),
+                Metric::count("launcher_faults", self.faults),
+                Metric::millis("launch_drift", &self.drift_ms),
+            ],
+        );
+    }
+}
+
+async fn handle(app: &App, delivery: &SqsMessage) -> Result<Handled, Fault> {
+    let body = delivery.body.as_deref().unwrap_or_default();
+    let message: Message = match serde_json::from_str(body) {
+        Ok(message) => message,
+        Err(problem) => {
+            // It can never succeed: the queue moves it to the dead letters for a person to see.
+            error!(message_id = delivery.message_id, %problem, "poison message");
+            return Err(Fault::new("read message", problem));
+        }
+    };
+    let holder = delivery.message_id.as_deref().unwrap_or_default();
+    let handled = launch(app, &message, holder).await;
+    let run_id = &message.run_id;
+    match &handled {
+        Ok(Handled::Launched { drift_ms }) => info!(%run_id, drift_ms, "launched"),
+        Ok(Handled::Ended(reason)) => info!(%run_id, ?reason, "not launched"),
+        Ok(Handled::Nothing(why)) => info!(%run_id, why, "nothing to do"),
+        Ok(Handled::Again { after_s, why }) => {
+            info!(%run_id, after_s, why, "comes again");
+            let receipt = delivery.receipt_handle.as_deref().unwrap_or_default();
+            if let Err(fault) = app.queue.hide(receipt, *after_s).await {
+                // It comes again all the same, when its visibility runs out.
+                warn!(%run_id, %fault, "not hidden");
+            }
+        }
+        Err(fault) => error!(%run_id, %fault, "launch fault"),
+    }
+    handled
+}
+
+async fn launch(app: &App, message: &Message, holder: &str) -> Result<Handled, Fault> {
+    let early = message.launch_at - app.now();
+    if early > WORTH_WAITING {
+        return Ok(Handled::Again { after_s: early.num_seconds(), why: "too early".to_owned() });
+    }
+    if early > Duration::zero() {
+        app.time.sleep_until(message.launch_at).await;
+    }
+    for _ in 0..READS {
+        match try_launch(app, message, holder).await? {
+            Some(handled) => return Ok(handled),
+            None => continue,
+        }
+    }
+    Ok(Handled::Again { after_s: 1, why: "the schedule keeps changing".to_owned() })
+}
+
+/// One try on the schedule as it is now. `None`: it changed meanwhile.
+async fn try_launch(app: &App, message: &Message, holder: &str) -> Result<Option<Handled>, Fault> {
+    let id = &message.run_id;
+    let stored = app.store.schedule(&id.schedule_id).await?;
+    let (clock, spec) = match &stored {
+        Stored::Schedule(both) => (Some(&both.0), Some(&both.1)),
+        _ => (None, None),
+    };
+    let (clock, spec) = match (judge(clock, id, message.revision), clock, spec) {
+        (Verdict::Launch, Some(clock), Some(spec)) => (clock, spec),
+        (verdict, clock, _) => {
+            let reason = match verdict {
+                Verdict::Cancel(reason) => reason,
+                Verdict::Launch => Reason::Deleted,
+            };
+            let by = clock.map_or(message.revision, |clock| clock.revision);
+            return Ok(Some(match app.store.cancel_run(id, reason, by, app.now()).await? {
+                true => Handled::Ended(reason),
+                false => Handled::Nothing("it launched or ended before"),
+            }));
+        }
+    };
+    let now = app.now();
+    let lease = app.settings.launch_lease;
+    let run = match app.store.claim_run(id, clock.revision, holder, lease, now).await? {
+        Claim::Won(run) => run,
+        Claim::Changed => return Ok(None),
+        Claim::Held(until) => {
+            let after_s = (until - now).num_seconds() + 1;
+            let why = "an earlier delivery of this message is at work".to_owned();
+            return Ok(Some(Handled::Again { after_s, why }));
+        }
+        Claim::Busy => return Ok(Some(Handled::Nothing("another message has it"))),
+        Claim::Over(run) => {
+            if run.status.is_terminal() && clock.active.contains(&id.sort_key()) {
+                app.store.release_slot(&id.schedule_id, &id.sort_key()).await?;
+            }
+            return Ok(Some(Handled::Nothing("it ended before")));
+        }
+        Claim::Missing => return Ok(Some(Handled::Nothing("there is no such run"))),
+    };
+    let overlap = run.overlap_policy.unwrap_or(clock.policies.overlap_policy);
+    if overlap == Overlap::Skip {
+        match take_slot(app, clock, id).await? {
+            Slot::Taken => {}
+            Slot::Changed => {
+                app.store.give_back_run(id, run.attempt, None).await?;
+                return Ok(None);
+            }
+            Slot::Full(holders) => {
+                let outcome = Outcome {
+                    blocked_by: holders.into_iter().next(),
+                    ..Outcome::because(Status::Skipped, Reason::Overlap)
+                };
+                app.store.finish_run(id, Some(run.attempt), &outcome, now).await?;
+                return Ok(Some(Handled::Ended(Reason::Overlap)));
+            }
+        }
+    }
+    call(app, Claimed { id, run, clock, spec, holds_slot: overlap == Overlap::Skip })
+        .await
+        .map(Some)
+}
+
+/// Takes a slot, first freeing those whose runs have ended: a dead run never blocks its schedule.
+async fn take_slot(app: &App, clock: &Clock, id: &RunId) -> Result<Slot, Fault> {
+    let slot = app.store.take_slot(clock, id).await?;
+    let Slot::Full(holders) = &slot else { return Ok(slot) };
+    let mut freed = false;
+    for key in holders {
+        let run = match RunId::from_keys(id.schedule_id.clone(), key) {
+            Ok(holder) => app.store.run(&holder).await?,
+            Err(_) => None,
+        };
+        if run.is_none_or(|run| run.status.is_terminal()) {
+            app.store.release_slot(&id.schedule_id, key).await?;
+            freed = true;
+        }
+    }
+    if freed { app.store.take_slot(clock, id).await } else { Ok(slot) }
+}
+
+/// A run that is ours to launch.
+struct Claimed<'a> {
+    id: &'a RunId,
+    run: Run,
+    clock: &'a Clock,
+    spec: &'a Spec,
+    holds_slot: bool,
+}
+
+async fn call(app: &App, claimed: Claimed<'_>) -> Result<Handled, Fault> {
+    let Claimed { id, run, clock, spec, .. } = &claimed;
+    let workflow = app.workflow(&clock.workflow_id, clock.version).await?;
+    let Some(workflow) = workflow else {
+        let error = format!("workflow {} version {} is gone", clock.workflow_id, clock.version);
+        let outcome = Outcome {
+            error: Some(error),
+            ..Outcome::because(Status::Failed, Reason::WorkflowMissing)
+        };
+        finish(app, &claimed, &outcome).await?;
+        return Ok(Handled::Ended(Reason::WorkflowMissing));
+    };
+    let launch = Launch { id, run, clock, spec, workflow: &workflow };
+    match app.targets.launch(&launch, app.now()).await {
+        Ok(accepted) => record(app, &claimed, &workflow, accepted).await,
+        Err(refused) => retry_or_fail(app, &claimed, refused).await,
+    }
+}
+
+async fn record(
+    app: &App,
+    claimed: &Claimed<'_>,
+    workflow: &Arc<Workflow>,
+    accepted: Accepted,
+) -> Result<Handled, Fault> {
+    let done = accepted.status.or(match workflow.completion {
+        Completion::OnLaunch => Some(Status::Success),
+        Completion::Tracked => None,
+    });
+    match done {
+        Some(status) => {
+            let outcome = Outcome {
+                status,
+                reason: accepted.status.filter(|s| *s == Status::Failed).map(|_| Reason::Executor),
+                error: accepted.error,
+                result: accepted.result,
+                external_run_id: accepted.external_run_id,
+                blocked_by: None,
+            };
+            finish(app, claimed, &outcome).await?;
+        }
+        // The executor reports the end. Only a name it chose to tell is worth a write of its own.
+        None if accepted.told => {
+            let name = accepted.external_run_id.unwrap_or_default();
+            app.store.link_run(claimed.id, claimed.run.attempt, &name).await?;
+        }
+        None => {}
+    }
+    Ok(Handled::Launched { drift_ms: claimed.run.drift_ms().unwrap_or(0) })
+}
+
+async fn retry_or_fail(
+    app: &App,
+    claimed: &Claimed<'_>,
+    refused: Refused,
+) -> Result<Handled, Fault> {
+    let attempt = claimed.run.attempt;
+    if refused.retryable && attempt < app.settings.launch_attempts {
+        app.store.give_back_run(claimed.id, attempt, Some(&refused.message)).await?;
+        release(app, claimed).await?;
+        let after_s = (1i64 << attempt.min(16)).min(MAX_BACKOFF_S);
+        return Ok(Handled::Again { after_s, why: refused.message });
+    }
+    let outcome = Outcome {
+        error: Some(refused.message),
+        ..Outcome::because(Status::Failed, Reason::LaunchFailed)
+    };
+    finish(app, claimed, &outcome).await?;
+    Ok(Handled::Ended(Reason::LaunchFailed))
+}
+
+/// Ends a run and gives its slot back. If a newer claim has the run, so it has the slot.
+async fn finish(app: &App, claimed: &Claimed<'_>, outcome: &Outcome) -> Result<(), Fault> {
+    let ended =
+        app.store.finish_run(claimed.id, Some(claimed.run.attempt), outcome, app.now()).await?;
+    let is_over = || async {
+        let run = app.store.run(claimed.id).await?;
+        Ok::<_, Fault>(run.is_none_or(|run| run.status.is_terminal()))
+    };
+    if ended || is_over().await? {
+        release(app, claimed).await?;
+    }
+    Ok(())
+}
+
+async fn release(app: &App, claimed: &Claimed<'_>) -> Result<(), Fault> {
+    if claimed.holds_slot {
+        app.store.release_slot(&claimed.id.schedule_id, &claimed.id.sort_key()).await?;
+    }
+    Ok(())
+}

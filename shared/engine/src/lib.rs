@@ -1,0 +1,22 @@
+//! What Belfry does: the tick, the launcher and the API, on DynamoDB, SQS and the targets.
+//!
+//! The core decides, the engine acts. Time comes in through `belfry_time::Time`, settings through
+//! [`settings::Settings`], and every AWS client from one `SdkConfig`, so that tests speak the same
+//! protocols to embedded services.
+
+pub mod app;
+pub mod emit;
+pub mod fault;
+pub mod handlers;
+pub mod http;
+pub mod launch;
+pub mod log;
+pub mod manage;
+pub mod message;
+pub mod metrics;
+pub mod queue;
+pub mod settings;
+pub mod store;
+pub mod tables;
+pub mod targets;
+pub mod tick;

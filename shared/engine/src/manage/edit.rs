@@ -1,0 +1,396 @@
+//! Changes of a definition, and what they do to fires already on their way.
+//!
+//! An acknowledged change is obeyed: before it is acknowledged, every run that has not launched is
+//! either confirmed under the new definition or cancelled by it. A launcher that judged by the old
+//! definition then loses its claim, and one that reads the clock later sees the new one.
+
+use belfry_core::definition::{Definition, MAX_PAYLOAD};
+use belfry_core::id::{RunId, ScheduleId};
+use belfry_core::instant::{self, Instant};
+use belfry_core::invalid::Invalid;
+use belfry_core::launch::{Verdict, judge};
+use belfry_core::plan::Horizon;
+use belfry_core::run::Run;
+use belfry_core::schedule::{Clock, Spec};
+use belfry_core::view;
+use chrono::Duration;
+use futures::{StreamExt, stream};
+use serde_json::Value;
+use tracing::info;
+
+use super::{Caller, Refusal};
+use crate::app::App;
+use crate::emit;
+use crate::fault::Fault;
+use crate::store::{Change, Edit, Saved, Stored};
+
+/// Writers without `If-Match` start over this often when they meet another.
+const TRIES: usize = 5;
+/// A run older than this has launched or is past recovery, unless it is being caught up.
+const OLDEST_ON_ITS_WAY: Duration = Duration::hours(48);
+/// Confirmations and cancellations under way at once.
+const CONCURRENCY: usize = 16;
+
+/// The answer to a save.
+pub struct Saving {
+    /// Whether the schedule is new.
+    pub created: bool,
+    /// It, as the API shows it.
+    pub schedule: Value,
+    /// Its revision.
+    pub revision: u64,
+}
+
+/// Makes a schedule under a name that is free.
+pub async fn create(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    body: &Value,
+) -> Result<Saving, Refusal> {
+    let definition = read(app, body, id)?;
+    let taken = || Refusal::Conflict(format!("schedule {id} exists already"));
+    let made = match app.store.schedule(id).await? {
+        Stored::Schedule(_) => return Err(taken()),
+        Stored::Deleted { revision } => make(app, caller, id, definition, revision + 1).await,
+        Stored::Nothing => make(app, caller, id, definition, 1).await,
+    };
+    match made {
+        Err(Refusal::Stale { .. }) => Err(taken()),
+        made => made,
+    }
+}
+
+/// Makes a schedule or replaces its definition; the same call again changes nothing.
+pub async fn put(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    body: &Value,
+    if_match: Option<u64>,
+) -> Result<Saving, Refusal> {
+    let definition = read(app, body, id)?;
+    for _ in 0..TRIES {
+        let saved = match app.store.schedule(id).await? {
+            Stored::Schedule(both) => {
+                let (clock, spec) = owned(*both, caller)?;
+                check_revision(&clock, if_match)?;
+                change(app, caller, clock, spec, definition.clone(), "updated").await
+            }
+            _ if if_match.is_some() => return Err(Refusal::Stale { current: 0 }),
+            Stored::Deleted { revision } => {
+                make(app, caller, id, definition.clone(), revision + 1).await
+            }
+            Stored::Nothing => make(app, caller, id, definition.clone(), 1).await,
+        };
+        match saved {
+            Err(Refusal::Stale { .. }) if if_match.is_none() => {}
+            saved => return saved,
+        }
+    }
+    Err(crowded())
+}
+
+/// Merges a patch into a definition; `null` clears a field.
+pub async fn patch(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    body: &Value,
+    if_match: Option<u64>,
+) -> Result<Saving, Refusal> {
+    check_size(body)?;
+    let house = &app.settings.house;
+    let edit = |old: &Definition| old.patched(body, id, house);
+    alter(app, caller, id, if_match, "updated", None, edit).await
+}
+
+/// Pauses a schedule: after this returns, nothing of it launches by itself.
+pub async fn pause(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    note: Option<String>,
+    if_match: Option<u64>,
+) -> Result<Saving, Refusal> {
+    let edit = |old: &Definition| Ok(Definition { paused: true, ..old.clone() });
+    alter(app, caller, id, if_match, "paused", note, edit).await
+}
+
+/// Lets a paused schedule fire again, from its next fire on.
+pub async fn resume(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    if_match: Option<u64>,
+) -> Result<Saving, Refusal> {
+    let edit = |old: &Definition| Ok(Definition { paused: false, ..old.clone() });
+    alter(app, caller, id, if_match, "resumed", None, edit).await
+}
+
+/// Deletes a schedule: after this returns, nothing of it launches. Its history stays.
+pub async fn delete(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    if_match: Option<u64>,
+) -> Result<(), Refusal> {
+    for _ in 0..TRIES {
+        let (clock, _) = load(app, caller, id).await?;
+        check_revision(&clock, if_match)?;
+        let now = app.now();
+        let revision = clock.revision + 1;
+        let log = Change { revision, ..entry(&clock, caller, "deleted", now) };
+        if app.store.delete_schedule(&clock, &log).await? == Saved::Yes {
+            settle_unlaunched(app, &clock, None, revision, now).await?;
+            info!(schedule_id = %id, by = caller.sub, "deleted");
+            return Ok(());
+        }
+        if if_match.is_some() {
+            return Err(Refusal::Stale { current: revision });
+        }
+    }
+    Err(crowded())
+}
+
+/// The schedule `id` of this caller.
+pub(super) async fn load(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+) -> Result<(Clock, Spec), Refusal> {
+    match app.store.schedule(id).await? {
+        Stored::Schedule(both) => owned(*both, caller),
+        _ => Err(Refusal::NotFound("schedule")),
+    }
+}
+
+fn owned(both: (Clock, Spec), caller: &Caller) -> Result<(Clock, Spec), Refusal> {
+    if both.0.owner == caller.sub { Ok(both) } else { Err(Refusal::NotFound("schedule")) }
+}
+
+fn crowded() -> Refusal {
+    Refusal::Conflict("others keep changing this schedule".to_owned())
+}
+
+fn check_revision(clock: &Clock, if_match: Option<u64>) -> Result<(), Refusal> {
+    match if_match {
+        Some(seen) if seen != clock.revision => Err(Refusal::Stale { current: clock.revision }),
+        _ => Ok(()),
+    }
+}
+
+fn check_size(body: &Value) -> Result<(), Refusal> {
+    let payload = body.get("payload").or_else(|| body.get("test_payload"));
+    match payload {
+        Some(payload) if payload.to_string().len() > MAX_PAYLOAD => {
+            let message = format!("must be at most {MAX_PAYLOAD} bytes");
+            Err(Refusal::TooLarge(Invalid::new("payload", message)))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn read(app: &App, body: &Value, id: &ScheduleId) -> Result<Definition, Refusal> {
+    check_size(body)?;
+    Definition::parse(body, id, &app.settings.house).map_err(Refusal::Invalid)
+}
+
+/// The version a definition means. A schedule without something to execute it is refused.
+async fn resolve_version(app: &App, definition: &Definition) -> Result<u32, Refusal> {
+    let id = &definition.workflow_id;
+    match definition.version {
+        Some(version) => match app.workflow(id, version).await? {
+            Some(_) => Ok(version),
+            None => {
+                Err(Refusal::invalid("version", format!("workflow {id} has no version {version}")))
+            }
+        },
+        None => match app.store.newest_workflow(id).await? {
+            Some((version, _)) => Ok(version),
+            None => Err(Refusal::invalid("workflow_id", format!("workflow {id} does not exist"))),
+        },
+    }
+}
+
+async fn make(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    definition: Definition,
+    revision: u64,
+) -> Result<Saving, Refusal> {
+    let now = app.now();
+    let version = resolve_version(app, &definition).await?;
+    let created_at = instant::whole_second(now);
+    let clock = Clock {
+        schedule_id: id.clone(),
+        owner: caller.sub.clone(),
+        revision,
+        next_run_at: first_fire(&definition, id, created_at, now),
+        timing: definition.timing.clone(),
+        policies: definition.policies.clone(),
+        workflow_id: definition.workflow_id.clone(),
+        version,
+        paused: definition.paused,
+        created_at,
+        last_run_at: None,
+        last_run_id: None,
+        active: Default::default(),
+    };
+    let spec = spec(definition, revision, None, now);
+    let log = entry(&clock, caller, "created", now);
+    match app.store.create_schedule(&clock, &spec, &log).await? {
+        Saved::Stale => Err(Refusal::Stale { current: revision }),
+        Saved::Yes => {
+            info!(schedule_id = %id, by = caller.sub, "created");
+            emit_soon(app, &clock, now).await;
+            Ok(saving(true, &clock, &spec, now))
+        }
+    }
+}
+
+/// Reads, edits and writes a schedule, again if another writer came between.
+async fn alter(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    if_match: Option<u64>,
+    verb: &str,
+    note: Option<String>,
+    edit: impl Fn(&Definition) -> Result<Definition, Vec<Invalid>>,
+) -> Result<Saving, Refusal> {
+    for _ in 0..TRIES {
+        let (clock, mut spec) = load(app, caller, id).await?;
+        check_revision(&clock, if_match)?;
+        let definition = edit(&Definition::of(&clock, &spec)).map_err(Refusal::Invalid)?;
+        spec.pause_note = note.clone().or(spec.pause_note);
+        match change(app, caller, clock, spec, definition, verb).await {
+            Err(Refusal::Stale { .. }) if if_match.is_none() => {}
+            saved => return saved,
+        }
+    }
+    Err(crowded())
+}
+
+async fn change(
+    app: &App,
+    caller: &Caller,
+    old: Clock,
+    old_spec: Spec,
+    definition: Definition,
+    verb: &str,
+) -> Result<Saving, Refusal> {
+    let now = app.now();
+    let version = resolve_version(app, &definition).await?;
+    let definition = Definition { version: Some(version), ..definition };
+    if definition == Definition::of(&old, &old_spec) {
+        return Ok(saving(false, &old, &old_spec, now));
+    }
+    let moves = definition.timing != old.timing || definition.paused != old.paused;
+    if moves && !old.paused && old.next_run_at.is_some_and(|next| next <= now) {
+        // What came due under the old definition is recorded under it before it is replaced.
+        let overdue = Horizon { lookahead: Duration::zero(), ..app.settings.horizon.clone() };
+        emit::emit(app, vec![old.clone()], &overdue, now).await;
+    }
+    let id = old.schedule_id.clone();
+    let revision = old.revision + 1;
+    let clock = Clock {
+        revision,
+        next_run_at: match moves {
+            true => first_fire(&definition, &id, old.created_at, now),
+            false => old.next_run_at,
+        },
+        timing: definition.timing.clone(),
+        policies: definition.policies.clone(),
+        workflow_id: definition.workflow_id.clone(),
+        version,
+        paused: definition.paused,
+        ..old.clone()
+    };
+    let note = old_spec.pause_note.filter(|_| definition.paused);
+    let spec = spec(definition, revision, note, now);
+    let log = entry(&clock, caller, verb, now);
+    let position = if moves { Edit::MovePosition } else { Edit::KeepPosition };
+    match app.store.edit_schedule(old.revision, &clock, &spec, &log, position).await? {
+        Saved::Stale => Err(Refusal::Stale { current: revision }),
+        Saved::Yes => {
+            settle_unlaunched(app, &clock, Some(&clock), revision, now).await?;
+            info!(schedule_id = %id, by = caller.sub, verb, revision, "changed");
+            if moves {
+                emit_soon(app, &clock, now).await;
+            }
+            Ok(saving(false, &clock, &spec, now))
+        }
+    }
+}
+
+/// Confirms or cancels every run that has not launched, by the definition as it is now.
+async fn settle_unlaunched(
+    app: &App,
+    old: &Clock,
+    clock: Option<&Clock>,
+    revision: u64,
+    now: Instant,
+) -> Result<(), Fault> {
+    let window = Duration::seconds(old.policies.catchup_window_s.unwrap_or(0).cast_signed());
+    let from = now - OLDEST_ON_ITS_WAY - window;
+    let runs = app.store.unlaunched_runs(&old.schedule_id, from).await?;
+    let settle = |(id, run): (RunId, Run)| async move {
+        match judge(clock, &id, run.revision) {
+            Verdict::Launch => app.store.confirm_run(&id, revision).await,
+            Verdict::Cancel(reason) => app.store.cancel_run(&id, reason, revision, now).await,
+        }
+    };
+    let answers: Vec<_> =
+        stream::iter(runs.into_iter().map(settle)).buffer_unordered(CONCURRENCY).collect().await;
+    answers.into_iter().try_for_each(|answer| answer.map(|_| ()))
+}
+
+/// Emits what is due before the next tick would see it. If that fails, the tick comes all the same.
+async fn emit_soon(app: &App, clock: &Clock, now: Instant) {
+    let horizon = &app.settings.horizon;
+    if !clock.paused && clock.next_run_at.is_some_and(|next| next <= now + horizon.lookahead) {
+        emit::emit(app, vec![clock.clone()], horizon, now).await;
+    }
+}
+
+fn first_fire(
+    definition: &Definition,
+    id: &ScheduleId,
+    created_at: Instant,
+    now: Instant,
+) -> Option<Instant> {
+    let readable = definition.timing.read(id, created_at).ok()?;
+    definition.timing.next_after(&readable.timetable, now)
+}
+
+fn spec(definition: Definition, revision: u64, pause_note: Option<String>, now: Instant) -> Spec {
+    Spec {
+        name: definition.name,
+        description: definition.description,
+        tags: definition.tags,
+        payload: definition.payload,
+        inject_metadata: definition.inject_metadata,
+        max_runtime_s: definition.max_runtime_s,
+        pause_after_failures: definition.pause_after_failures,
+        pause_note,
+        revision,
+        updated_at: now,
+    }
+}
+
+fn entry(clock: &Clock, caller: &Caller, verb: &str, now: Instant) -> Change {
+    Change {
+        by: caller.sub.clone(),
+        at: now,
+        verb: verb.to_owned(),
+        revision: clock.revision,
+        timing: clock.timing.clone(),
+        paused: clock.paused,
+    }
+}
+
+fn saving(created: bool, clock: &Clock, spec: &Spec, now: Instant) -> Saving {
+    Saving { created, schedule: view::schedule(clock, spec, now), revision: clock.revision }
+}

@@ -1,0 +1,54 @@
+//! Managing schedules, runs and workflows: what the API does, without HTTP.
+
+mod edit;
+mod read;
+mod runs;
+mod workflows;
+
+use belfry_core::invalid::Invalid;
+
+pub use edit::{Saving, create, delete, patch, pause, put, resume};
+pub use read::{Listing, Wanted, list, one};
+pub use runs::{feedback, history, run, trigger};
+pub use workflows::{publish, version};
+
+use crate::fault::Fault;
+
+/// Who asks, as the gateway verified it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The token's subject: it owns what it creates.
+    pub sub: String,
+}
+
+/// Why a request was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// The input has problems.
+    #[error("the input is not valid")]
+    Invalid(Vec<Invalid>),
+    /// A field is larger than we take.
+    #[error("the input is too large")]
+    TooLarge(Invalid),
+    /// It is not there, or not the caller's: the two look alike.
+    #[error("{0} not found")]
+    NotFound(&'static str),
+    /// The schedule is not at the revision the caller saw.
+    #[error("the schedule is at revision {current}")]
+    Stale {
+        /// Where it is.
+        current: u64,
+    },
+    /// The state of things does not allow it.
+    #[error("{0}")]
+    Conflict(String),
+    /// Something around us did not work.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+}
+
+impl Refusal {
+    fn invalid(field: &str, message: impl Into<String>) -> Refusal {
+        Refusal::Invalid(vec![Invalid::new(field, message)])
+    }
+}

@@ -1,0 +1,118 @@
+//! Runs: reading them, asking for one, and hearing how one ended.
+
+use belfry_core::id::{Cause, RunId, ScheduleId};
+use belfry_core::instant;
+use belfry_core::plan::Fire;
+use belfry_core::run::{MAX_RESULT, Reason, Run, Status, Trigger, cut};
+use belfry_core::schedule::Overlap;
+use serde_json::{Value, json};
+use tracing::info;
+
+use super::edit::load;
+use super::{Caller, Refusal};
+use crate::app::App;
+use crate::emit::parcel;
+use crate::store::{HistoryQuery, Outcome};
+
+/// One run.
+pub async fn run(app: &App, caller: &Caller, id: &RunId) -> Result<Value, Refusal> {
+    Ok(owned_run(app, caller, id).await?.view(id))
+}
+
+async fn owned_run(app: &App, caller: &Caller, id: &RunId) -> Result<Run, Refusal> {
+    let run = app.store.run(id).await?;
+    run.filter(|run| run.owner == caller.sub).ok_or(Refusal::NotFound("run"))
+}
+
+/// Some of a schedule's runs, newest first.
+pub async fn history(
+    app: &App,
+    caller: &Caller,
+    schedule: &ScheduleId,
+    wanted: &HistoryQuery,
+) -> Result<Value, Refusal> {
+    load(app, caller, schedule).await?;
+    let history = app.store.history(schedule, wanted).await?;
+    let items: Vec<_> = history.runs.iter().map(|(id, run)| run.view(id)).collect();
+    Ok(json!({"items": items, "next_cursor": history.cursor}))
+}
+
+/// Runs a schedule now, beside its clock. `unique` makes asking twice in a second one run.
+pub async fn trigger(
+    app: &App,
+    caller: &Caller,
+    schedule: &ScheduleId,
+    unique: &str,
+    payload: Option<Value>,
+    overlap_policy: Option<Overlap>,
+) -> Result<Value, Refusal> {
+    let (clock, _) = load(app, caller, schedule).await?;
+    let now = app.now();
+    let id = RunId::caused(schedule, instant::whole_second(now), Cause::manual(unique));
+    let run = Run {
+        payload,
+        overlap_policy,
+        ..Run::planned(Trigger::Manual, &clock.owner, clock.revision, now, now)
+    };
+    let fire = Fire { id, run };
+    app.store.put_run(&fire).await?;
+    let sent = app.queue.send(&[parcel(fire.id.clone(), &fire.run)], now).await;
+    sent.into_iter().collect::<Result<(), _>>()?;
+    info!(run_id = %fire.id, by = caller.sub, "triggered");
+    Ok(fire.run.view(&fire.id))
+}
+
+/// Takes an executor's word on a run. The same word again changes nothing.
+pub async fn feedback(
+    app: &App,
+    caller: &Caller,
+    id: &RunId,
+    body: &Value,
+) -> Result<Value, Refusal> {
+    let (status, outcome) = read_feedback(body)?;
+    let run = owned_run(app, caller, id).await?;
+    if run.status == status {
+        return Ok(run.view(id));
+    }
+    let not_allowed = |from: Status| {
+        let (from, to) = (from.as_str(), status.as_str());
+        Refusal::Conflict(format!("a run that is {from} cannot become {to}"))
+    };
+    if status == Status::Started || !run.status.may_become(status) {
+        return Err(not_allowed(run.status));
+    }
+    if !app.store.finish_run(id, None, &outcome, app.now()).await? {
+        // Somebody was faster; the same word is still welcome.
+        let now = owned_run(app, caller, id).await?;
+        return if now.status == status { Ok(now.view(id)) } else { Err(not_allowed(now.status)) };
+    }
+    info!(run_id = %id, status = status.as_str(), "ended by its executor");
+    app.store.release_slot(&id.schedule_id, &id.sort_key()).await?;
+    Ok(owned_run(app, caller, id).await?.view(id))
+}
+
+fn read_feedback(body: &Value) -> Result<(Status, Outcome), Refusal> {
+    let status = match body.get("status").and_then(Value::as_str) {
+        Some("STARTED") => Status::Started,
+        Some("SUCCESS") => Status::Success,
+        Some("FAILED") => Status::Failed,
+        _ => return Err(Refusal::invalid("status", "must be STARTED, SUCCESS or FAILED")),
+    };
+    let text = |field: &str| match body.get(field) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(cut(text))),
+        Some(_) => Err(Refusal::invalid(field, "must be a text")),
+    };
+    let result = body.get("result").filter(|result| !result.is_null()).cloned();
+    if result.as_ref().is_some_and(|result| result.to_string().len() > MAX_RESULT) {
+        return Err(Refusal::invalid("result", format!("must be at most {MAX_RESULT} bytes")));
+    }
+    let outcome = Outcome {
+        reason: (status == Status::Failed).then_some(Reason::Executor),
+        error: text("error")?,
+        external_run_id: text("external_run_id")?,
+        result,
+        ..Outcome::of(status)
+    };
+    Ok((status, outcome))
+}

@@ -1,0 +1,16 @@
+//! The message that brings a fire to the launcher.
+
+use belfry_core::id::RunId;
+use belfry_core::instant::Instant;
+use serde::{Deserialize, Serialize};
+
+/// It names the run; everything else is read when its second comes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Which run.
+    pub run_id: RunId,
+    /// The definition it was planned under.
+    pub revision: u64,
+    /// When it is meant to start.
+    pub launch_at: Instant,
+}

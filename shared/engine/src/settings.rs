@@ -1,0 +1,233 @@
+//! Settings: read once from a lookup, every problem reported at once.
+
+use std::str::FromStr;
+
+use belfry_core::definition::House;
+use belfry_core::plan::Horizon;
+use belfry_core::schedule::{Catchup, Overlap};
+use chrono::Duration;
+use serde::de::DeserializeOwned;
+
+/// Everything a deployment decides.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Table of clocks, specs and changes.
+    pub schedules_table: String,
+    /// Table of runs.
+    pub runs_table: String,
+    /// Table of workflow versions.
+    pub workflows_table: String,
+    /// Where fires wait for their second.
+    pub launch_queue_url: String,
+    /// Parts of the due and sweep indexes.
+    pub due_shards: u32,
+    /// How far the tick looks and how much it takes on.
+    pub horizon: Horizon,
+    /// What schedules get where their maker is silent.
+    pub house: House,
+    /// How long finished runs are kept.
+    pub run_ttl: Duration,
+    /// A run without a handoff for so long is lost.
+    pub lost_after: Duration,
+    /// Launches tried before a run has failed.
+    pub launch_attempts: u32,
+    /// How long a launcher may hold a run before another delivery takes it over.
+    pub launch_lease: Duration,
+    /// How long a target may take to answer.
+    pub target_timeout: Duration,
+    /// Signs what HTTPS targets receive.
+    pub signing_key: SigningKey,
+}
+
+/// A secret that does not print.
+#[derive(Clone, Default)]
+pub struct SigningKey(pub String);
+
+impl std::fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SigningKey(..)")
+    }
+}
+
+/// A setting that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name}: {problem}")]
+pub struct BadSetting {
+    /// The variable.
+    pub name: &'static str,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+/// One row of the settings table: the variable, its default (`None`: required), its meaning.
+pub struct Row {
+    /// The variable's name.
+    pub name: &'static str,
+    /// What it is where it is not set.
+    pub default: Option<&'static str>,
+    /// What it decides.
+    pub meaning: &'static str,
+}
+
+macro_rules! rows {
+    ($($name:ident $default:expr, $meaning:literal;)*) => {
+        /// Every setting there is. `docs/settings.md` is this table; a test compares them.
+        pub const ROWS: &[Row] = &[$(Row { name: stringify!($name), default: $default, meaning: $meaning }),*];
+    };
+}
+
+rows! {
+    SCHEDULES_TABLE None, "table of clocks, specs and changes";
+    RUNS_TABLE None, "table of runs";
+    WORKFLOWS_TABLE None, "table of workflow versions";
+    LAUNCH_QUEUE_URL None, "queue where fires wait for their second";
+    SIGNING_KEY None, "key of the signature HTTPS targets receive, 16 bytes or more";
+    DUE_SHARDS Some("8"), "parts of the due index, 1 to 1000; do not change it while schedules exist";
+    LOOKAHEAD_MS Some("90000"), "fires up to this far ahead are recorded and sent; at least the rule's rate and what it may be late";
+    MISFIRE_GRACE_MS Some("120000"), "a fire late by less is simply late; beyond it the catch-up policy decides";
+    MAX_CATCHUP_PER_TICK Some("100"), "missed fires of one schedule launched, or recorded one by one, in one tick";
+    DEFAULT_OVERLAP_POLICY Some("skip"), "overlap policy of a schedule that names none";
+    DEFAULT_CATCHUP_POLICY Some("none"), "catch-up policy of a schedule that names none";
+    DEFAULT_JITTER_MS Some("0"), "jitter of a schedule that names none";
+    ALLOWED_TIMEZONES Some(""), "zones schedules may use, separated by commas; empty allows all";
+    RUN_TTL_DAYS Some("90"), "days a finished run is kept";
+    LOST_AFTER_S Some("300"), "seconds after which a run without a handoff is lost";
+    LAUNCH_MAX_ATTEMPTS Some("5"), "launches tried before a run has failed";
+    LAUNCH_LEASE_S Some("60"), "seconds a launcher may hold a run before another delivery takes it over";
+    TARGET_TIMEOUT_MS Some("10000"), "time a target may take to answer";
+}
+
+/// Delays beyond a year are a mistake in the unit.
+const YEAR_MS: i64 = 366 * 86_400_000;
+
+impl Settings {
+    /// Reads every setting through `lookup`.
+    pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Settings, Vec<BadSetting>> {
+        let mut reader = Reader { lookup, problems: Vec::new() };
+        let settings = Settings {
+            schedules_table: reader.text("SCHEDULES_TABLE"),
+            runs_table: reader.text("RUNS_TABLE"),
+            workflows_table: reader.text("WORKFLOWS_TABLE"),
+            launch_queue_url: reader.text("LAUNCH_QUEUE_URL"),
+            due_shards: reader.number("DUE_SHARDS", 1, 1000),
+            horizon: Horizon {
+                lookahead: Duration::milliseconds(reader.number("LOOKAHEAD_MS", 0, 900_000)),
+                grace: Duration::milliseconds(reader.number("MISFIRE_GRACE_MS", 0, YEAR_MS)),
+                max_catchup: reader.number("MAX_CATCHUP_PER_TICK", 1, 10_000),
+            },
+            house: House {
+                overlap_policy: reader.choice("DEFAULT_OVERLAP_POLICY", Overlap::Skip),
+                catchup_policy: reader.choice("DEFAULT_CATCHUP_POLICY", Catchup::None),
+                jitter_ms: reader.number("DEFAULT_JITTER_MS", 0, 86_400_000),
+                allowed_zones: reader.list("ALLOWED_TIMEZONES"),
+            },
+            run_ttl: Duration::days(reader.number("RUN_TTL_DAYS", 1, 3660)),
+            lost_after: Duration::seconds(reader.number("LOST_AFTER_S", 60, 86_400)),
+            launch_attempts: reader.number("LAUNCH_MAX_ATTEMPTS", 1, 100),
+            launch_lease: Duration::seconds(reader.number("LAUNCH_LEASE_S", 1, 900)),
+            target_timeout: Duration::milliseconds(reader.number("TARGET_TIMEOUT_MS", 1, 900_000)),
+            signing_key: SigningKey(reader.text("SIGNING_KEY")),
+        };
+        if settings.signing_key.0.len() < 16 && !settings.signing_key.0.is_empty() {
+            reader.problem("SIGNING_KEY", "must be at least 16 bytes");
+        }
+        if reader.problems.is_empty() { Ok(settings) } else { Err(reader.problems) }
+    }
+}
+
+struct Reader<L> {
+    lookup: L,
+    problems: Vec<BadSetting>,
+}
+
+impl<L: Fn(&str) -> Option<String>> Reader<L> {
+    fn text(&mut self, name: &'static str) -> String {
+        let row = ROWS.iter().find(|row| row.name == name);
+        let value = (self.lookup)(name).or_else(|| row?.default.map(str::to_owned));
+        value.unwrap_or_else(|| {
+            self.problem(name, "is required");
+            String::new()
+        })
+    }
+
+    fn number<N: FromStr + PartialOrd + std::fmt::Display + Copy>(
+        &mut self,
+        name: &'static str,
+        min: N,
+        max: N,
+    ) -> N {
+        match self.text(name).parse() {
+            Ok(number) if min <= number && number <= max => number,
+            _ => {
+                self.problem(name, format!("must be a whole number from {min} to {max}"));
+                min
+            }
+        }
+    }
+
+    fn choice<T: DeserializeOwned>(&mut self, name: &'static str, otherwise: T) -> T {
+        let text = self.text(name);
+        serde_json::from_value(text.as_str().into()).unwrap_or_else(|_| {
+            self.problem(name, format!("does not know {text}"));
+            otherwise
+        })
+    }
+
+    fn list(&mut self, name: &'static str) -> Vec<String> {
+        let text = self.text(name);
+        text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
+    }
+
+    fn problem(&mut self, name: &'static str, problem: impl Into<String>) {
+        self.problems.push(BadSetting { name, problem: problem.into() });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_problem_is_reported_at_once() {
+        let problems = Settings::read(|name| match name {
+            "DUE_SHARDS" => Some("many".to_owned()),
+            "DEFAULT_OVERLAP_POLICY" => Some("maybe".to_owned()),
+            "SIGNING_KEY" => Some("short".to_owned()),
+            _ => None,
+        })
+        .unwrap_err();
+        let mut names: Vec<_> = problems.iter().map(|p| p.name).collect();
+        names.sort_unstable();
+        assert_eq!(
+            names,
+            [
+                "DEFAULT_OVERLAP_POLICY",
+                "DUE_SHARDS",
+                "LAUNCH_QUEUE_URL",
+                "RUNS_TABLE",
+                "SCHEDULES_TABLE",
+                "SIGNING_KEY",
+                "WORKFLOWS_TABLE",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_defaults_are_usable() {
+        let required = |name: &str| {
+            let row = ROWS.iter().find(|row| row.name == name)?;
+            row.default.is_none().then(|| "a text of some length".to_owned())
+        };
+        Settings::read(required).unwrap();
+    }
+
+    #[test]
+    fn the_documentation_lists_every_setting() {
+        let page = include_str!("../../../docs/settings.md");
+        for row in ROWS {
+            let default = row.default.map_or("required".to_owned(), |d| format!("`{d}`"));
+            let line = format!("| `{}` | {} | {} |", row.name, default, row.meaning);
+            assert!(page.contains(&line), "docs/settings.md lacks: {line}");
+        }
+    }
+}

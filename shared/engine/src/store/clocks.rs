@@ -1,0 +1,209 @@
+//! Clocks: finding the due ones, advancing them, and the slots they hand out.
+
+use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::types::{KeysAndAttributes, ReturnValuesOnConditionCheckFailure};
+use belfry_core::id::{RunId, ScheduleId};
+use belfry_core::instant::{self, Instant};
+use belfry_core::schedule::Clock;
+
+use super::expression::Update;
+use super::{Item, Store, conditions, number, part_key, string, text};
+use crate::fault::{Fault, Unreadable, sdk};
+use crate::tables::{CLOCK, DUE_INDEX, DUE_SHARD, NEXT_RUN_AT, SCHEDULE_ID};
+
+/// BatchGetItem takes no more.
+const MAX_BATCH: usize = 100;
+
+/// Some of the due clocks of a shard.
+pub struct DuePage {
+    /// Which.
+    pub ids: Vec<ScheduleId>,
+    /// Where the next page begins.
+    pub rest: Option<Item>,
+}
+
+/// The answer to a run that wants a slot.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Slot {
+    /// It has one.
+    Taken,
+    /// These runs have them all, by their sort keys.
+    Full(Vec<String>),
+    /// The definition changed since the clock was read.
+    Changed,
+}
+
+impl Store {
+    /// Due clocks of a shard: `next_run_at` no later than `until`, oldest first.
+    pub async fn due(
+        &self,
+        shard: u32,
+        until: Instant,
+        from: Option<Item>,
+    ) -> Result<DuePage, Fault> {
+        let page = self
+            .client
+            .query()
+            .table_name(&self.schedules)
+            .index_name(DUE_INDEX)
+            .key_condition_expression("#shard = :shard AND #next <= :until")
+            .expression_attribute_names("#shard", DUE_SHARD)
+            .expression_attribute_names("#next", NEXT_RUN_AT)
+            .expression_attribute_values(":shard", text(shard.to_string()))
+            .expression_attribute_values(":until", text(instant::text(until)))
+            .set_exclusive_start_key(from)
+            .limit(MAX_BATCH as i32)
+            .send()
+            .await
+            .map_err(sdk(format!("query due clocks of shard {shard}")))?;
+        let id = |item: &Item| string(item, SCHEDULE_ID)?.parse().ok();
+        Ok(DuePage {
+            ids: page.items().iter().filter_map(id).collect(),
+            rest: page.last_evaluated_key,
+        })
+    }
+
+    /// The clocks of at most a hundred schedules. A clock that is gone is left out, one that cannot
+    /// be read stands for itself.
+    pub async fn clocks(&self, ids: &[ScheduleId]) -> Result<Vec<Result<Clock, Fault>>, Fault> {
+        let keys = ids.iter().map(|id| part_key(id, CLOCK)).collect();
+        let items = self.get_parts(keys, false).await?;
+        Ok(items.into_iter().filter(|item| !is_deleted(item)).map(read_clock).collect())
+    }
+
+    /// Reads parts of schedules, asking again for what a busy table left out.
+    pub(super) async fn get_parts(
+        &self,
+        keys: Vec<Item>,
+        consistent: bool,
+    ) -> Result<Vec<Item>, Fault> {
+        let doing = "read schedules";
+        let mut found = Vec::with_capacity(keys.len());
+        let mut wanted = keys;
+        while !wanted.is_empty() {
+            let request = KeysAndAttributes::builder()
+                .set_keys(Some(wanted))
+                .consistent_read(consistent)
+                .build()
+                .map_err(sdk(doing))?;
+            let mut answer = self
+                .client
+                .batch_get_item()
+                .request_items(&self.schedules, request)
+                .send()
+                .await
+                .map_err(sdk(doing))?;
+            found.extend(
+                answer
+                    .responses
+                    .take()
+                    .into_iter()
+                    .flat_map(|mut r| r.remove(&self.schedules))
+                    .flatten(),
+            );
+            let rest = answer.unprocessed_keys.take().and_then(|mut u| u.remove(&self.schedules));
+            wanted = rest.map(|rest| rest.keys).unwrap_or_default();
+        }
+        Ok(found)
+    }
+
+    /// Moves a clock past the fires that were dealt with. `false`: somebody else moved or edited
+    /// it.
+    pub async fn advance(
+        &self,
+        clock: &Clock,
+        next: Option<Instant>,
+        newest: Option<&RunId>,
+    ) -> Result<bool, Fault> {
+        let Some(seen) = clock.next_run_at else { return Ok(false) };
+        let mut update = Update::default()
+            .given(":seen", text(instant::text(seen)))
+            .given(":revision", number(clock.revision));
+        update = match next {
+            Some(next) => update.set(NEXT_RUN_AT, text(instant::text(next))),
+            None => update.remove(NEXT_RUN_AT).remove(DUE_SHARD),
+        };
+        if let Some(newest) = newest {
+            update = update
+                .set("last_run_at", text(instant::text(newest.run_at)))
+                .set("last_run_id", text(newest.to_string()));
+        }
+        let request = self
+            .client
+            .update_item()
+            .table_name(&self.schedules)
+            .set_key(Some(part_key(&clock.schedule_id, CLOCK)))
+            .condition_expression(conditions::CLOCK_IS_AS_READ);
+        match update.on(request).send().await {
+            Ok(_) => Ok(true),
+            Err(error) if is_refused(&error) => Ok(false),
+            Err(error) => Err(sdk(format!("advance clock {}", clock.schedule_id))(error)),
+        }
+    }
+
+    /// Takes a slot for a run under the definition `clock` was read at.
+    pub async fn take_slot(&self, clock: &Clock, run: &RunId) -> Result<Slot, Fault> {
+        let update = Update::default()
+            .add("active", &run.sort_key())
+            .given(":revision", number(clock.revision))
+            .given(":max", number(clock.policies.max_concurrent))
+            .given(":run", text(run.sort_key()));
+        let request = self
+            .client
+            .update_item()
+            .table_name(&self.schedules)
+            .set_key(Some(part_key(&clock.schedule_id, CLOCK)))
+            .condition_expression(conditions::SLOT_IS_FREE)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        match update.on(request).send().await {
+            Ok(_) => Ok(Slot::Taken),
+            Err(error) => match refused_item(&error) {
+                Some(old) => match read_clock(old.clone()) {
+                    Ok(now) if now.revision == clock.revision => {
+                        Ok(Slot::Full(now.active.into_iter().collect()))
+                    }
+                    _ => Ok(Slot::Changed),
+                },
+                None if is_refused(&error) => Ok(Slot::Changed),
+                None => Err(sdk(format!("take slot for {run}"))(error)),
+            },
+        }
+    }
+
+    /// Gives a slot back; giving back what is not held does nothing.
+    pub async fn release_slot(&self, schedule: &ScheduleId, run_key: &str) -> Result<(), Fault> {
+        let request = self
+            .client
+            .update_item()
+            .table_name(&self.schedules)
+            .set_key(Some(part_key(schedule, CLOCK)))
+            .condition_expression(conditions::CLOCK_EXISTS);
+        match Update::default().delete("active", run_key).on(request).send().await {
+            Ok(_) => Ok(()),
+            Err(error) if is_refused(&error) => Ok(()),
+            Err(error) => Err(sdk(format!("release slot of {schedule}@{run_key}"))(error)),
+        }
+    }
+}
+
+pub(super) fn is_deleted(item: &Item) -> bool {
+    item.contains_key("deleted_at")
+}
+
+pub(super) fn read_clock(item: Item) -> Result<Clock, Fault> {
+    let id = string(&item, SCHEDULE_ID).unwrap_or_default().to_owned();
+    serde_dynamo::from_item(item)
+        .map_err(|e| Fault::new(format!("read clock {id}"), Unreadable(e.to_string())))
+}
+
+pub(super) fn is_refused(error: &SdkError<UpdateItemError>) -> bool {
+    matches!(error.as_service_error(), Some(UpdateItemError::ConditionalCheckFailedException(_)))
+}
+
+pub(super) fn refused_item(error: &SdkError<UpdateItemError>) -> Option<&Item> {
+    match error.as_service_error()? {
+        UpdateItemError::ConditionalCheckFailedException(e) => e.item(),
+        _ => None,
+    }
+}

@@ -1,0 +1,42 @@
+//! Every condition a write stands under, named for what it guarantees.
+
+/// One run per fire. A record that an older definition cancelled before it launched gives way to a
+/// newer definition that has the fire again.
+pub(super) const FIRE_IS_UNCLAIMED: &str =
+    "attribute_not_exists(run_at) OR cancelled_by < :revision";
+
+/// A clock is advanced by the tick that read it last, and never past an edit.
+pub(super) const CLOCK_IS_AS_READ: &str = "next_run_at = :seen AND revision = :revision";
+
+/// One launcher per run: nobody has it, or the delivery that had it is this very message and its
+/// lease is over. A launcher that judged by an older clock than the run was confirmed under must
+/// look again.
+pub(super) const RUN_IS_FREE: &str = "(#status = :enqueued OR (#status = :started AND holder = :holder AND lease_until < :now)) \
+     AND revision <= :revision";
+
+/// Only the claim with the newest fence may write.
+pub(super) const CLAIM_IS_NEWEST: &str = "#status = :started AND attempt = :fence";
+
+/// The executor may end what was started, whoever claimed it.
+pub(super) const RUN_IS_STARTED: &str = "#status = :started";
+
+/// Nothing that launched can be cancelled or confirmed.
+pub(super) const RUN_IS_UNLAUNCHED: &str = "#status IN (:enqueued, :queued)";
+
+/// Under an unchanged definition there is room, or this run has its place already.
+pub(super) const SLOT_IS_FREE: &str = "revision = :revision \
+     AND (attribute_not_exists(active) OR size(active) < :max OR contains(active, :run))";
+
+/// An edit builds on the definition its maker saw.
+pub(super) const DEFINITION_IS_AS_READ: &str =
+    "revision = :revision AND attribute_not_exists(deleted_at)";
+
+/// A name is used once; a deleted schedule's name is free again.
+pub(super) const NAME_IS_FREE: &str =
+    "attribute_not_exists(schedule_id) OR attribute_exists(deleted_at)";
+
+/// A slot is given back to a clock that is still there.
+pub(super) const CLOCK_EXISTS: &str = "attribute_exists(schedule_id)";
+
+/// A version never changes.
+pub(super) const VERSION_IS_NEW: &str = "attribute_not_exists(workflow_id)";

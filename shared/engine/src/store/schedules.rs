@@ -1,0 +1,308 @@
+//! Schedules as their makers change them: clock, spec and change log, written together.
+
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update as UpdateItem};
+use belfry_core::id::ScheduleId;
+use belfry_core::instant::Instant;
+use belfry_core::schedule::{Clock, Spec, Timing};
+use chrono::SecondsFormat;
+use serde::{Deserialize, Serialize};
+
+use super::clocks::{is_deleted, read_clock};
+use super::expression::Update;
+use super::{FORMAT, Item, Store, conditions, number, part_key, string, text};
+use crate::fault::{Fault, Unreadable, sdk};
+use crate::tables::{
+    CHANGE, CLOCK, DUE_SHARD, EXPIRES_AT, NEXT_RUN_AT, OWNER_INDEX, PART, SCHEDULE_ID, SPEC,
+    USER_ID,
+};
+
+/// What is stored under a schedule's name.
+#[derive(Debug)]
+pub enum Stored {
+    /// A schedule.
+    Schedule(Box<(Clock, Spec)>),
+    /// A schedule was here; its revisions go on if the name is used again.
+    Deleted {
+        /// Its last revision.
+        revision: u64,
+    },
+    /// Nothing.
+    Nothing,
+}
+
+/// The answer to a write that may lose against another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Saved {
+    /// It stands.
+    Yes,
+    /// The schedule is not as it was read.
+    Stale,
+}
+
+/// An entry of the change log.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Change {
+    /// Who.
+    pub by: String,
+    /// When.
+    pub at: Instant,
+    /// What: created, updated, paused, resumed, deleted.
+    pub verb: String,
+    /// The definition it led to.
+    pub revision: u64,
+    /// Which fires exist from then on.
+    pub timing: Timing,
+    /// Whether they launch.
+    pub paused: bool,
+}
+
+/// How an edit treats the fires to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edit {
+    /// They are the same: the tick's position stands.
+    KeepPosition,
+    /// They are others: the clock starts anew from its `next_run_at`.
+    MovePosition,
+}
+
+/// Attributes of a clock that a definition may lack.
+const OPTIONAL: [&str; 5] = ["start_at", "end_at", "dst_gap", "dst_fold", "catchup_window_s"];
+/// Attributes of a clock that belong to the tick and the launcher.
+const NOT_THE_USERS: [&str; 5] =
+    [SCHEDULE_ID, "last_run_at", "last_run_id", "active", "created_at"];
+
+impl Store {
+    /// A schedule as it is at this moment.
+    pub async fn schedule(&self, id: &ScheduleId) -> Result<Stored, Fault> {
+        let keys = vec![part_key(id, CLOCK), part_key(id, SPEC)];
+        let (mut clock, mut spec) = (None, None);
+        for item in self.get_parts(keys, true).await? {
+            match string(&item, PART) {
+                Some(CLOCK) => clock = Some(item),
+                _ => spec = Some(item),
+            }
+        }
+        match (clock, spec) {
+            (Some(clock), _) if is_deleted(&clock) => {
+                let revision = clock.get("revision").and_then(|v| v.as_n().ok()?.parse().ok());
+                Ok(Stored::Deleted { revision: revision.unwrap_or(0) })
+            }
+            (Some(clock), Some(spec)) => {
+                let spec = read_spec(id, spec)?;
+                Ok(Stored::Schedule(Box::new((read_clock(clock)?, spec))))
+            }
+            _ => Ok(Stored::Nothing),
+        }
+    }
+
+    /// Writes a new schedule.
+    pub async fn create_schedule(
+        &self,
+        clock: &Clock,
+        spec: &Spec,
+        change: &Change,
+    ) -> Result<Saved, Fault> {
+        let id = &clock.schedule_id;
+        let doing = || format!("create schedule {id}");
+        let mut item: Item = serde_dynamo::to_item(clock).map_err(|e| Fault::new(doing(), e))?;
+        item.extend(part_key(id, CLOCK));
+        item.insert(FORMAT.0.into(), number(FORMAT.1));
+        if self.is_due_some_day(clock) {
+            item.insert(DUE_SHARD.into(), self.due_shard(id));
+        }
+        let put_clock = Put::builder()
+            .table_name(&self.schedules)
+            .set_item(Some(item))
+            .condition_expression(conditions::NAME_IS_FREE)
+            .build()
+            .map_err(sdk(doing()))?;
+        let writes = vec![
+            TransactWriteItem::builder().put(put_clock).build(),
+            self.put_spec(clock, spec)?,
+            self.put_change(id, change)?,
+        ];
+        self.write_together(writes, &doing()).await
+    }
+
+    /// Writes a changed definition, if the stored one is still `seen`.
+    pub async fn edit_schedule(
+        &self,
+        seen: u64,
+        clock: &Clock,
+        spec: &Spec,
+        change: &Change,
+        edit: Edit,
+    ) -> Result<Saved, Fault> {
+        let id = &clock.schedule_id;
+        let doing = || format!("edit schedule {id}");
+        let mut item: Item = serde_dynamo::to_item(clock).map_err(|e| Fault::new(doing(), e))?;
+        item.retain(|attribute, _| !NOT_THE_USERS.contains(&attribute.as_str()));
+        let mut update = Update::default().given(":revision", number(seen));
+        for attribute in OPTIONAL.iter().filter(|attribute| !item.contains_key(**attribute)) {
+            update = update.remove(attribute);
+        }
+        match edit {
+            Edit::KeepPosition => {
+                item.remove(NEXT_RUN_AT);
+            }
+            Edit::MovePosition if self.is_due_some_day(clock) => {
+                item.insert(DUE_SHARD.into(), self.due_shard(id));
+            }
+            Edit::MovePosition => {
+                update = update.remove(DUE_SHARD);
+                if clock.next_run_at.is_none() {
+                    update = update.remove(NEXT_RUN_AT);
+                }
+            }
+        }
+        let update_clock = UpdateItem::builder()
+            .table_name(&self.schedules)
+            .set_key(Some(part_key(id, CLOCK)))
+            .condition_expression(conditions::DEFINITION_IS_AS_READ);
+        let update_clock =
+            update.set_all(item).in_transaction(update_clock).build().map_err(sdk(doing()))?;
+        let writes = vec![
+            TransactWriteItem::builder().update(update_clock).build(),
+            self.put_spec(clock, spec)?,
+            self.put_change(id, change)?,
+        ];
+        self.write_together(writes, &doing()).await
+    }
+
+    /// Deletes a schedule, if it is still as `clock`. Its history stays, and so does its last
+    /// revision, until they expire.
+    pub async fn delete_schedule(&self, clock: &Clock, change: &Change) -> Result<Saved, Fault> {
+        let id = &clock.schedule_id;
+        let doing = || format!("delete schedule {id}");
+        let mut tombstone = part_key(id, CLOCK);
+        tombstone.extend([
+            (FORMAT.0.to_owned(), number(FORMAT.1)),
+            ("revision".to_owned(), number(change.revision)),
+            ("deleted_at".to_owned(), text(stamp(change.at))),
+            (EXPIRES_AT.to_owned(), self.expires_at(change.at)),
+        ]);
+        let bury = Put::builder()
+            .table_name(&self.schedules)
+            .set_item(Some(tombstone))
+            .condition_expression(conditions::DEFINITION_IS_AS_READ)
+            .expression_attribute_values(":revision", number(clock.revision))
+            .build()
+            .map_err(sdk(doing()))?;
+        let delete_spec = Delete::builder()
+            .table_name(&self.schedules)
+            .set_key(Some(part_key(id, SPEC)))
+            .build()
+            .map_err(sdk(doing()))?;
+        let writes = vec![
+            TransactWriteItem::builder().put(bury).build(),
+            TransactWriteItem::builder().delete(delete_spec).build(),
+            self.put_change(id, change)?,
+        ];
+        self.write_together(writes, &doing()).await
+    }
+
+    /// Schedules of an owner, in the order of their names, from behind `cursor`.
+    pub async fn schedules_of(
+        &self,
+        owner: &str,
+        limit: usize,
+        cursor: Option<&ScheduleId>,
+    ) -> Result<Vec<ScheduleId>, Fault> {
+        let mut query = self
+            .client
+            .query()
+            .table_name(&self.schedules)
+            .index_name(OWNER_INDEX)
+            .limit(limit as i32)
+            .expression_attribute_values(":owner", text(owner));
+        query = match cursor {
+            None => query.key_condition_expression("user_id = :owner"),
+            Some(cursor) => query
+                .key_condition_expression("user_id = :owner AND schedule_id > :cursor")
+                .expression_attribute_values(":cursor", text(cursor.as_str())),
+        };
+        let page = query.send().await.map_err(sdk(format!("list schedules of {owner}")))?;
+        let id = |item: &Item| string(item, SCHEDULE_ID)?.parse().ok();
+        Ok(page.items().iter().filter_map(id).collect())
+    }
+
+    /// Clock and spec of at most fifty schedules, in the order asked for.
+    pub async fn schedules(&self, ids: &[ScheduleId]) -> Result<Vec<(Clock, Spec)>, Fault> {
+        let keys = ids.iter().flat_map(|id| [part_key(id, CLOCK), part_key(id, SPEC)]).collect();
+        let mut items = self.get_parts(keys, false).await?;
+        let mut take = |id: &ScheduleId, part: &str| {
+            let is_it = |item: &Item| {
+                string(item, SCHEDULE_ID) == Some(id.as_str()) && string(item, PART) == Some(part)
+            };
+            let place = items.iter().position(is_it)?;
+            Some(items.swap_remove(place))
+        };
+        let mut found = Vec::with_capacity(ids.len());
+        for id in ids {
+            if let (Some(clock), Some(spec)) = (take(id, CLOCK), take(id, SPEC))
+                && !is_deleted(&clock)
+            {
+                found.push((read_clock(clock)?, read_spec(id, spec)?));
+            }
+        }
+        Ok(found)
+    }
+
+    fn is_due_some_day(&self, clock: &Clock) -> bool {
+        !clock.paused && clock.next_run_at.is_some()
+    }
+
+    fn put_spec(&self, clock: &Clock, spec: &Spec) -> Result<TransactWriteItem, Fault> {
+        let doing = || format!("write spec {}", clock.schedule_id);
+        let mut item: Item = serde_dynamo::to_item(spec).map_err(|e| Fault::new(doing(), e))?;
+        item.extend(part_key(&clock.schedule_id, SPEC));
+        item.insert(USER_ID.into(), text(&clock.owner));
+        item.insert(FORMAT.0.into(), number(FORMAT.1));
+        let put = Put::builder().table_name(&self.schedules).set_item(Some(item)).build();
+        Ok(TransactWriteItem::builder().put(put.map_err(sdk(doing()))?).build())
+    }
+
+    fn put_change(&self, id: &ScheduleId, change: &Change) -> Result<TransactWriteItem, Fault> {
+        let doing = || format!("write change of {id}");
+        let mut item: Item = serde_dynamo::to_item(change).map_err(|e| Fault::new(doing(), e))?;
+        // The revision tells two changes of one millisecond apart.
+        let part = format!("{CHANGE}{}#{:08}", stamp(change.at), change.revision);
+        item.extend(part_key(id, &part));
+        item.insert(FORMAT.0.into(), number(FORMAT.1));
+        let put = Put::builder().table_name(&self.schedules).set_item(Some(item)).build();
+        Ok(TransactWriteItem::builder().put(put.map_err(sdk(doing()))?).build())
+    }
+
+    async fn write_together(
+        &self,
+        writes: Vec<TransactWriteItem>,
+        doing: &str,
+    ) -> Result<Saved, Fault> {
+        match self.client.transact_write_items().set_transact_items(Some(writes)).send().await {
+            Ok(_) => Ok(Saved::Yes),
+            Err(error) => match error.as_service_error() {
+                Some(TransactWriteItemsError::TransactionCanceledException(e))
+                    if e.cancellation_reasons().iter().any(|reason| {
+                        matches!(
+                            reason.code(),
+                            Some("ConditionalCheckFailed" | "TransactionConflict")
+                        )
+                    }) =>
+                {
+                    Ok(Saved::Stale)
+                }
+                _ => Err(sdk(doing)(error)),
+            },
+        }
+    }
+}
+
+fn stamp(at: Instant) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+fn read_spec(id: &ScheduleId, item: Item) -> Result<Spec, Fault> {
+    serde_dynamo::from_item(item)
+        .map_err(|e| Fault::new(format!("read spec {id}"), Unreadable(e.to_string())))
+}

@@ -1,0 +1,98 @@
+//! Workflow versions: written once, read by the launcher.
+
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
+use belfry_core::id::WorkflowId;
+use belfry_core::workflow::Workflow;
+
+use super::{FORMAT, Item, Store, conditions, number, text};
+use crate::fault::{Fault, Unreadable, sdk};
+use crate::tables::{VERSION, WORKFLOW_ID};
+
+/// The answer to a version that was put.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Published {
+    /// It is there now.
+    New,
+    /// It was there already, the same.
+    Same,
+    /// It was there already, different: a version never changes.
+    Different,
+}
+
+impl Store {
+    /// Writes a workflow version unless there is one.
+    pub async fn publish_workflow(
+        &self,
+        id: &WorkflowId,
+        version: u32,
+        workflow: &Workflow,
+    ) -> Result<Published, Fault> {
+        let doing = || format!("publish workflow {id} version {version}");
+        let mut item: Item = serde_dynamo::to_item(workflow).map_err(|e| Fault::new(doing(), e))?;
+        item.extend(version_key(id, version));
+        item.insert(FORMAT.0.into(), number(FORMAT.1));
+        let put = self
+            .client
+            .put_item()
+            .table_name(&self.workflows)
+            .set_item(Some(item))
+            .condition_expression(conditions::VERSION_IS_NEW)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .send()
+            .await;
+        match put {
+            Ok(_) => Ok(Published::New),
+            Err(error) => match error.as_service_error() {
+                Some(PutItemError::ConditionalCheckFailedException(refusal)) => {
+                    let old = refusal.item().cloned().map(read_workflow).transpose()?;
+                    let same = old.is_some_and(|(_, old)| old == *workflow);
+                    Ok(if same { Published::Same } else { Published::Different })
+                }
+                _ => Err(sdk(doing())(error)),
+            },
+        }
+    }
+
+    /// A workflow version.
+    pub async fn workflow(&self, id: &WorkflowId, version: u32) -> Result<Option<Workflow>, Fault> {
+        let answer = self
+            .client
+            .get_item()
+            .table_name(&self.workflows)
+            .set_key(Some(version_key(id, version)))
+            .send()
+            .await
+            .map_err(sdk(format!("read workflow {id} version {version}")))?;
+        Ok(answer.item.map(read_workflow).transpose()?.map(|(_, workflow)| workflow))
+    }
+
+    /// The newest version of a workflow.
+    pub async fn newest_workflow(&self, id: &WorkflowId) -> Result<Option<(u32, Workflow)>, Fault> {
+        let answer = self
+            .client
+            .query()
+            .table_name(&self.workflows)
+            .consistent_read(true)
+            .key_condition_expression("workflow_id = :id")
+            .expression_attribute_values(":id", text(id.as_str()))
+            .scan_index_forward(false)
+            .limit(1)
+            .send()
+            .await
+            .map_err(sdk(format!("read newest version of workflow {id}")))?;
+        answer.items.unwrap_or_default().pop().map(read_workflow).transpose()
+    }
+}
+
+fn version_key(id: &WorkflowId, version: u32) -> Item {
+    Item::from([(WORKFLOW_ID.into(), text(id.as_str())), (VERSION.into(), number(version))])
+}
+
+fn read_workflow(item: Item) -> Result<(u32, Workflow), Fault> {
+    let unreadable = |what: &str| Fault::new("read workflow", Unreadable(what.to_owned()));
+    let version = item.get(VERSION).and_then(|v| v.as_n().ok()?.parse().ok());
+    let version = version.ok_or_else(|| unreadable("its version"))?;
+    let workflow = serde_dynamo::from_item(item).map_err(|e| unreadable(&e.to_string()))?;
+    Ok((version, workflow))
+}

@@ -1,0 +1,1 @@
+//! Stories against the whole of Belfry; see `stories/`.
