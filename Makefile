@@ -1,19 +1,43 @@
 .DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
 CARGO ?= cargo
+FUNCTIONS := tick launcher api
+PORT ?= 7600
+DATA ?= .belfry
 
 .PHONY: help
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 10
+
+.PHONY: dev
+dev: ## Run the whole system on this machine (PORT=7600 DATA=.belfry)
+	$(CARGO) run --locked --quiet --package belfry-local -- dev --port $(PORT) --data $(DATA)
 
 .PHONY: test
 test: lint ## Check everything: lint, then every test
+	$(CARGO) build --workspace --bins --locked
 	$(CARGO) test --workspace --locked
 
 .PHONY: lint
-lint: ## rustfmt and clippy, warnings denied
+lint: ## Check format and lints, warnings denied
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
 .PHONY: fmt
 fmt: ## Format the code
 	$(CARGO) fmt --all
+
+.PHONY: build
+build: ## Build the functions as Lambda wants them, in target/lambda
+	$(CARGO) build --release --locked $(FUNCTIONS:%=--package belfry-%)
+	@for function in $(FUNCTIONS); do \
+	  mkdir -p target/lambda/$$function && \
+	  cp target/release/$$function target/lambda/$$function/bootstrap && \
+	  ls -l target/lambda/$$function/bootstrap; \
+	done
+
+.PHONY: bench
+bench: ## Measure the functions' size and cold start, and the speed of cron
+	$(CARGO) build --release --locked $(FUNCTIONS:%=--package belfry-%)
+	$(CARGO) bench --locked --package belfry-tests --bench functions
+	$(CARGO) run --release --locked --package belfry-cron --example speed

@@ -1,1 +1,10 @@
-//! Stories against the whole of Belfry; see `stories/`.
+//! What stories are told with: a world whose time moves when it is told to, an executor that
+//! remembers what it was given, and a meter on every request.
+
+pub mod executor;
+pub mod meter;
+pub mod world;
+
+pub use executor::{Executor, Launch};
+pub use meter::Meter;
+pub use world::World;

@@ -1,1 +1,9 @@
-//! Stories against the whole: a world whose time can be moved, on the embedded services.
+//! Stories against the whole: the real handlers and the real SDK clients on the embedded services,
+//! in a world whose time can be moved.
+
+mod api;
+mod cost;
+mod edits;
+mod firing;
+mod launching;
+mod targets;

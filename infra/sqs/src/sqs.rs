@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use belfry_time::Time;
+use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -68,6 +69,12 @@ impl Sqs {
         let now = self.shared.clock.now().timestamp_millis();
         self.shared.store.release_all(now)?;
         Ok(())
+    }
+
+    /// When the next message of a queue is receivable: where a simulation may jump to.
+    pub fn next_visible_at(&self, queue: &str) -> Result<Option<DateTime<Utc>>, OpenError> {
+        let next = self.shared.store.next_visible_at(queue)?;
+        Ok(next.and_then(DateTime::from_timestamp_millis))
     }
 
     /// Answers one call. `action` is what `X-Amz-Target` says after its dot; `endpoint` is where

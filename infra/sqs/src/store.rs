@@ -114,6 +114,14 @@ impl Store {
         Ok(())
     }
 
+    /// The earliest instant at which a message of this queue is, or was, receivable.
+    pub(crate) fn next_visible_at(&self, queue: &str) -> Result<Option<i64>, rusqlite::Error> {
+        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let earliest = "SELECT min(visible_at) FROM messages \
+                        WHERE queue = (SELECT id FROM queues WHERE name = ?1)";
+        connection.query_row(earliest, [queue], |row| row.get(0))
+    }
+
     /// Does all of `work` or none of it.
     pub(crate) fn write<T>(
         &self,

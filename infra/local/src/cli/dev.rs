@@ -44,7 +44,9 @@ pub(crate) struct Dev {
 
 impl Dev {
     pub(crate) fn run(self) -> ExitCode {
-        let filter = EnvFilter::try_new(&self.log).unwrap_or_else(|_| EnvFilter::new("info"));
+        // The embedded database warns of every condition that fails, which is how races are lost.
+        let filter = EnvFilter::try_new(format!("dynoxide=error,{}", self.log))
+            .unwrap_or_else(|_| EnvFilter::new("info"));
         tracing_subscriber::fmt()
             .with_writer(std::io::stderr)
             .with_env_filter(filter)

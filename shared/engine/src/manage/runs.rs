@@ -12,7 +12,7 @@ use super::edit::load;
 use super::{Caller, Refusal};
 use crate::app::App;
 use crate::emit::parcel;
-use crate::store::{HistoryQuery, Outcome};
+use crate::store::{HistoryQuery, Outcome, Stored};
 
 /// One run.
 pub async fn run(app: &App, caller: &Caller, id: &RunId) -> Result<Value, Refusal> {
@@ -87,7 +87,12 @@ pub async fn feedback(
         return if now.status == status { Ok(now.view(id)) } else { Err(not_allowed(now.status)) };
     }
     info!(run_id = %id, status = status.as_str(), "ended by its executor");
-    app.store.release_slot(&id.schedule_id, &id.sort_key()).await?;
+    // Read first: most runs hold no slot, and a read costs less than a write.
+    if let Stored::Schedule(both) = app.store.schedule(&id.schedule_id).await?
+        && both.0.active.contains(&id.sort_key())
+    {
+        app.store.release_slot(&id.schedule_id, &id.sort_key()).await?;
+    }
     Ok(owned_run(app, caller, id).await?.view(id))
 }
 

@@ -1,0 +1,221 @@
+//! `belfry dev`: the whole system as one process, killed and started again.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use belfry_tests::{Executor, Launch};
+use chrono::{DateTime, TimeDelta, Timelike, Utc};
+use reqwest::Client;
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+
+use crate::binary;
+
+/// These tests look at the real clock, so they do not share the machine with each other.
+static ALONE: Mutex<()> = Mutex::const_new(());
+
+/// A running `belfry dev`.
+struct Dev {
+    process: Child,
+    url: String,
+    http: Client,
+}
+
+impl Dev {
+    fn start(data: &Path, more: &[&str]) -> Dev {
+        let mut process = Command::new(binary("belfry"))
+            .args(["dev", "--port", "0", "--log", "warn", "--data"])
+            .arg(data)
+            .args(more)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let url = lines
+            .map_while(Result::ok)
+            .find_map(|line| Some(line.trim().strip_prefix("API")?.trim().to_owned()));
+        Dev { process, url: url.expect("the URL of the API"), http: Client::new() }
+    }
+
+    async fn ok(&self, method: &str, path: &str, body: &Value) -> Value {
+        let method = method.parse().unwrap();
+        let request = self.http.request(method, format!("{}{path}", self.url));
+        let answer = request.body(body.to_string()).send().await.unwrap();
+        let (status, text) = (answer.status(), answer.text().await.unwrap());
+        assert!(status.is_success(), "{path}: {status} {text}");
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// Makes a schedule that fires every two seconds at `executor`.
+    async fn every_two_seconds(&self, executor: &Executor) {
+        let target = json!({"kind": "http", "url": executor.url});
+        self.ok("PUT", "/workflows/w/versions/1", &json!({"definition": 1, "target": target}))
+            .await;
+        let schedule = json!({
+            "workflow_id": "w", "cron_expr": "*/2 * * * * *", "payload": {"hello": "world"},
+            // Fires that were due while the system was down arrive together.
+            "overlap_policy": "allow",
+        });
+        self.ok("PUT", "/schedules/beat", &schedule).await;
+    }
+
+    /// `kill -9`.
+    fn kill(mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+impl Drop for Dev {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A data folder that goes away with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("belfry-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the command under test lives in real time")]
+fn now() -> DateTime<Utc> {
+    std::time::SystemTime::now().into()
+}
+
+async fn sleep_until(at: DateTime<Utc>) {
+    tokio::time::sleep((at - now()).to_std().unwrap_or_default()).await;
+}
+
+/// The next even second: when the schedule fires.
+fn next_beat(after: DateTime<Utc>) -> DateTime<Utc> {
+    let second = after.with_nanosecond(0).unwrap() + TimeDelta::seconds(1);
+    second + TimeDelta::seconds(second.timestamp() % 2)
+}
+
+/// Checks that every beat from `first` to `last` arrived once, and within a second unless it was
+/// due while the system was down.
+fn check(
+    launches: &[Launch],
+    first: DateTime<Utc>,
+    last: DateTime<Utc>,
+    down: Option<(DateTime<Utc>, DateTime<Utc>)>,
+) {
+    let mut arrived: BTreeMap<DateTime<Utc>, Vec<&Launch>> = BTreeMap::new();
+    for launch in launches {
+        let run_at = launch.run_id.strip_prefix("beat@").unwrap().parse().unwrap();
+        arrived.entry(run_at).or_default().push(launch);
+    }
+    let mut beat = first;
+    while beat <= last {
+        let launches = arrived.remove(&beat).unwrap_or_default();
+        let [launch] = launches.as_slice() else { panic!("{beat}: {} launches", launches.len()) };
+        assert_eq!(launch.body["payload"], json!({"hello": "world"}));
+        assert_eq!(launch.body["metadata"]["schedule_id"], "beat");
+        assert_eq!(launch.body["metadata"]["idempotency_key"], launch.key);
+        assert!(launch.headers.contains_key("belfry-signature"));
+        let drift = launch.at - beat;
+        assert!(drift >= TimeDelta::milliseconds(-20), "{beat}: early by {drift}");
+        if down.is_none_or(|(from, to)| beat < from || beat > to) {
+            assert!(drift < TimeDelta::seconds(1), "{beat}: late by {drift}");
+        }
+        beat += TimeDelta::seconds(2);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_fire_arrives_once_and_on_time_across_a_kill() {
+    let _alone = ALONE.lock().await;
+    let (folder, executor) = (Folder::new("kill"), Executor::start().await);
+    let dev = Dev::start(&folder.0, &[]);
+    dev.every_two_seconds(&executor).await;
+    let first = next_beat(now());
+
+    // Half a second after a beat: nothing is being launched at that moment.
+    sleep_until(first + TimeDelta::milliseconds(6500)).await;
+    dev.kill();
+    let down_from = now();
+    sleep_until(first + TimeDelta::milliseconds(11_500)).await;
+    let dev = Dev::start(&folder.0, &[]);
+    let down_to = now();
+    let last = first + TimeDelta::seconds(20);
+    sleep_until(last + TimeDelta::milliseconds(1500)).await;
+
+    check(&executor.launches(), first, last, Some((down_from, down_to)));
+    let query = format!("/schedules/beat/runs?to={}&limit=200", last.format("%Y-%m-%dT%H:%M:%SZ"));
+    let runs = dev.ok("GET", &query, &Value::Null).await;
+    let runs = runs["items"].as_array().unwrap();
+    assert!(runs.iter().all(|run| run["status"] == "SUCCESS"), "{runs:#?}");
+    assert!(runs.iter().all(|run| run["attempt"] == 1), "{runs:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_real_function_binaries_do_the_same_and_a_killed_one_is_replaced() {
+    let _alone = ALONE.lock().await;
+    let (folder, executor) = (Folder::new("processes"), Executor::start().await);
+    let dev = Dev::start(&folder.0, &["--processes"]);
+    dev.every_two_seconds(&executor).await;
+    let first = next_beat(now());
+    sleep_until(first + TimeDelta::milliseconds(4500)).await;
+    for function in ["tick", "launcher", "api"] {
+        kill_children(dev.process.id(), function);
+    }
+    let down = (now(), now() + TimeDelta::seconds(2));
+    let last = first + TimeDelta::seconds(12);
+    sleep_until(last + TimeDelta::milliseconds(1500)).await;
+    check(&executor.launches(), first, last, Some(down));
+    let health = dev.ok("GET", "/health", &Value::Null).await;
+    assert_eq!(health["status"], "ok");
+}
+
+/// Kills the children of `parent` that run `name`.
+fn kill_children(parent: u32, name: &str) {
+    let mut pids: Vec<u32> = Vec::new();
+    for task in std::fs::read_dir(format!("/proc/{parent}/task")).unwrap().flatten() {
+        let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+        pids.extend(children.split_whitespace().map(|pid| pid.parse::<u32>().unwrap()));
+    }
+    let mut killed = 0;
+    for pid in pids {
+        let command = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        if command.trim() == name {
+            let status = Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();
+            assert!(status.success());
+            killed += 1;
+        }
+    }
+    assert!(killed > 0, "no {name} is running");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_data_folder_has_one_user_and_a_bad_one_is_named() {
+    let _alone = ALONE.lock().await;
+    let folder = Folder::new("lock");
+    let _dev = Dev::start(&folder.0, &[]);
+    let refused = |data: &Path| {
+        let output = Command::new(binary("belfry"))
+            .args(["dev", "--port", "0", "--data"])
+            .arg(data)
+            .output();
+        let output = output.unwrap();
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(refused(&folder.0).contains("another belfry dev uses it"));
+    let problem = refused(Path::new("/proc/nowhere"));
+    assert!(problem.contains("/proc/nowhere"), "{problem}");
+}

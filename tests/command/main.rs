@@ -1,0 +1,14 @@
+//! The `belfry` command as its users meet it: a process, its output, its ports.
+
+mod dev;
+mod preview;
+
+use std::path::PathBuf;
+
+/// A binary of this workspace, built beside this test.
+fn binary(name: &str) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let path = test.parent().unwrap().parent().unwrap().join(name);
+    assert!(path.is_file(), "{} is missing: run `make test`, which builds it", path.display());
+    path
+}

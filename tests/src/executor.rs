@@ -1,0 +1,89 @@
+//! An executor: an HTTP target that remembers what it was asked to run.
+
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+
+/// One request it got.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// From the metadata.
+    pub run_id: String,
+    /// From the header.
+    pub key: String,
+    /// All headers.
+    pub headers: HeaderMap,
+    /// The body as it was signed.
+    pub text: String,
+    /// The body.
+    pub body: Value,
+    /// By the machine's clock.
+    pub at: DateTime<Utc>,
+}
+
+type Answerer = Box<dyn Fn(&Launch) -> (u16, String) + Send + Sync>;
+
+/// An HTTP target on loopback.
+#[derive(Clone)]
+pub struct Executor {
+    /// Where it is.
+    pub url: String,
+    seen: Arc<Mutex<Vec<Launch>>>,
+    answerer: Arc<Mutex<Answerer>>,
+}
+
+impl Executor {
+    /// Starts one that accepts everything.
+    pub async fn start() -> Executor {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let executor = Executor {
+            url: format!("http://{}/run", listener.local_addr().unwrap()),
+            seen: Arc::default(),
+            answerer: Arc::new(Mutex::new(Box::new(|_| (200, "{}".to_owned())))),
+        };
+        let router = Router::new().fallback(answer).with_state(executor.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        executor
+    }
+
+    /// Decides what it answers from now on.
+    pub fn answers(&self, answerer: impl Fn(&Launch) -> (u16, String) + Send + Sync + 'static) {
+        *self.answerer.lock().unwrap() = Box::new(answerer);
+    }
+
+    /// What it got, in order.
+    pub fn launches(&self) -> Vec<Launch> {
+        self.seen.lock().unwrap().clone()
+    }
+
+    /// The runs it got, in order.
+    pub fn run_ids(&self) -> Vec<String> {
+        self.launches().into_iter().map(|launch| launch.run_id).collect()
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "what arrives in real time is stamped with it")]
+async fn answer(
+    State(executor): State<Executor>,
+    headers: HeaderMap,
+    bytes: Bytes,
+) -> (StatusCode, String) {
+    let text = String::from_utf8(bytes.to_vec()).unwrap();
+    let body: Value = serde_json::from_str(&text).unwrap();
+    let launch = Launch {
+        run_id: body["metadata"]["run_id"].as_str().unwrap_or_default().to_owned(),
+        key: headers["idempotency-key"].to_str().unwrap().to_owned(),
+        headers,
+        text,
+        body,
+        at: std::time::SystemTime::now().into(),
+    };
+    let (status, answer) = (executor.answerer.lock().unwrap())(&launch);
+    executor.seen.lock().unwrap().push(launch);
+    (StatusCode::from_u16(status).unwrap(), answer)
+}

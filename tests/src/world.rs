@@ -1,0 +1,290 @@
+//! A world: the whole system on embedded services, whose time moves only when it is told to.
+
+use std::sync::Arc;
+
+use belfry_core::id::{RunId, ScheduleId};
+use belfry_core::instant::{Instant, text};
+use belfry_engine::app::App;
+use belfry_engine::{handlers, metrics};
+use belfry_local::functions::{Function, Functions};
+use belfry_local::mapping::Mapping;
+use belfry_local::rules;
+use belfry_local::services::{LAUNCH_QUEUE, Services, Storage};
+use belfry_time::{ManualTime, Time};
+use chrono::{Duration, DurationRound};
+use serde_json::{Value, json};
+
+use crate::{Executor, Meter};
+
+/// Signs what executors receive.
+pub const SIGNING_KEY: &str = "a key for the stories";
+
+/// The system and what is around it.
+pub struct World {
+    /// Its time.
+    pub time: ManualTime,
+    /// Its app.
+    pub app: Arc<App>,
+    /// The target of workflow `w`.
+    pub executor: Executor,
+    /// Counts what the app asks of the services.
+    pub meter: Meter,
+    /// The embedded services.
+    pub services: Services,
+    /// Between the launch queue and the launcher.
+    pub mapping: Mapping,
+    functions: Functions,
+    requests: std::sync::atomic::AtomicU64,
+}
+
+impl World {
+    /// A world that begins on a Thursday, the first of January 2026, with a workflow `w` that an
+    /// executor of its own runs.
+    pub async fn new() -> World {
+        World::with(&[]).await
+    }
+
+    /// A world with some settings of its own.
+    pub async fn with(settings: &[(&str, &str)]) -> World {
+        let time = ManualTime::at("2026-01-01T00:00:00Z".parse().unwrap());
+        let shared: Arc<dyn Time> = Arc::new(time.clone());
+        let services = Services::start(&Storage::Memory, shared.clone(), (0, 0)).await.unwrap();
+        let meter = Meter::new();
+        let sdk = services.sdk().into_builder().http_client(meter.clone()).build();
+        let given = |name: &str| match name {
+            "SIGNING_KEY" => Some(SIGNING_KEY.to_owned()),
+            _ => settings.iter().find(|(key, _)| *key == name).map(|(_, v)| (*v).to_owned()),
+        };
+        let settings = services.prepare(&sdk, given).await.unwrap();
+        let queue_url = settings.launch_queue_url.clone();
+        let mut app = App::new(&sdk, settings, shared).unwrap();
+        app.metrics = metrics::to_nowhere;
+        let app = Arc::new(app);
+        let functions = Functions::Here(app.clone());
+        let client = aws_sdk_sqs::Client::new(&sdk);
+        let mapping = Mapping::new(client, &queue_url, functions.clone());
+        let world = World {
+            time,
+            app,
+            executor: Executor::start().await,
+            meter,
+            services,
+            mapping,
+            functions,
+            requests: Default::default(),
+        };
+        let target = json!({"kind": "http", "url": world.executor.url});
+        world.workflow("w", &json!({"definition": {"steps": 3}, "target": target})).await;
+        world
+    }
+
+    /// The same world with another app at work in it.
+    pub fn replace_app(self, app: App) -> World {
+        let app = Arc::new(app);
+        let functions = Functions::Here(app.clone());
+        let client = aws_sdk_sqs::Client::new(&self.services.sdk());
+        let mapping = Mapping::new(client, &app.settings.launch_queue_url, functions.clone());
+        World { app, functions, mapping, ..self }
+    }
+
+    /// Its present.
+    pub fn now(&self) -> Instant {
+        self.time.now()
+    }
+
+    /// Publishes version 1 of a workflow.
+    pub async fn workflow(&self, id: &str, body: &Value) {
+        self.ok("PUT", &format!("/workflows/{id}/versions/1"), body).await;
+    }
+
+    /// Makes or replaces a schedule of workflow `w`; `more` adds fields or replaces some.
+    pub async fn schedule(&self, id: &str, cron_expr: &str, more: &Value) -> Value {
+        let mut body = json!({
+            "workflow_id": "w", "cron_expr": cron_expr, "overlap_policy": "allow",
+        });
+        for (field, value) in more.as_object().unwrap() {
+            body[field] = value.clone();
+        }
+        self.ok("PUT", &format!("/schedules/{id}"), &body).await
+    }
+
+    /// Calls the API as ann and expects a yes.
+    #[track_caller]
+    pub fn ok<'a>(
+        &'a self,
+        method: &'a str,
+        path: &'a str,
+        body: &'a Value,
+    ) -> impl Future<Output = Value> + 'a {
+        let caller = std::panic::Location::caller();
+        async move {
+            let (status, answer) = self.call(method, path, body).await;
+            assert!((200..300).contains(&status), "{caller}: {method} {path}: {status} {answer}");
+            answer
+        }
+    }
+
+    /// Calls the API as ann.
+    pub async fn call(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        self.call_as(Some("ann"), method, path, body, &[]).await
+    }
+
+    /// Calls the API as anybody, with headers.
+    pub async fn call_as(
+        &self,
+        sub: Option<&str>,
+        method: &str,
+        path: &str,
+        body: &Value,
+        headers: &[(&str, &str)],
+    ) -> (u16, Value) {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        self.call_raw(sub, method, path, &body, headers).await
+    }
+
+    /// Calls the API with any bytes for a body.
+    pub async fn call_raw(
+        &self,
+        sub: Option<&str>,
+        method: &str,
+        path: &str,
+        body: &str,
+        headers: &[(&str, &str)],
+    ) -> (u16, Value) {
+        let number = self.requests.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let headers: serde_json::Map<_, _> =
+            headers.iter().map(|(k, v)| ((*k).to_owned(), json!(v))).collect();
+        let authorizer = sub.map(|sub| json!({"jwt": {"claims": {"sub": sub}, "scopes": null}}));
+        let event = json!({
+            "version": "2.0",
+            "routeKey": "$default",
+            "rawPath": format!("/api/v1{path}"),
+            "rawQueryString": query,
+            "headers": headers,
+            "requestContext": {
+                "accountId": "1", "apiId": "a", "stage": "$default", "routeKey": "$default",
+                "requestId": format!("request-{number}"), "timeEpoch": 0,
+                "authorizer": authorizer,
+                "http": {
+                    "method": method, "path": path, "protocol": "HTTP/1.1",
+                    "sourceIp": "127.0.0.1", "userAgent": "story",
+                },
+            },
+            "body": body,
+            "isBase64Encoded": false,
+        });
+        let answer = handlers::api(&self.app, event).await.unwrap();
+        let text = answer["body"].as_str().unwrap_or("null");
+        (answer["statusCode"].as_u64().unwrap() as u16, serde_json::from_str(text).unwrap())
+    }
+
+    /// Calls the tick now.
+    pub async fn tick(&self) -> Value {
+        self.functions.invoke(Function::Tick, rules::event(self.now())).await.unwrap()
+    }
+
+    /// Lets time pass: the tick comes every minute, messages when their time has come.
+    pub async fn pass(&self, duration: Duration) {
+        self.pass_with(duration, true).await;
+    }
+
+    /// Lets time pass without a tick, as in an outage of the rule.
+    pub async fn pass_without_ticks(&self, duration: Duration) {
+        self.pass_with(duration, false).await;
+    }
+
+    async fn pass_with(&self, duration: Duration, ticks: bool) {
+        let end = self.now() + duration;
+        loop {
+            self.deliver().await;
+            let after = self.now() + Duration::milliseconds(1);
+            let next_tick = after.duration_round_up(Duration::minutes(1)).unwrap();
+            let next_message = self.next_message_at();
+            let next_tick = ticks.then_some(next_tick);
+            let next = [next_tick, next_message].into_iter().flatten().min();
+            let next = next.filter(|next| *next <= end).unwrap_or(end);
+            self.time.set(next.max(self.now()));
+            if Some(next) == next_tick {
+                self.tick().await;
+            }
+            if self.now() >= end {
+                self.deliver().await;
+                return;
+            }
+        }
+    }
+
+    /// When the next message of the launch queue is there.
+    pub fn next_message_at(&self) -> Option<Instant> {
+        self.services.queues.next_visible_at(LAUNCH_QUEUE).unwrap()
+    }
+
+    /// Brings every message whose time has come to the launcher. A launcher that waits for the
+    /// rest of a second moves time there.
+    pub async fn deliver(&self) {
+        loop {
+            let messages = self.mapping.receive(0).await;
+            if messages.is_empty() {
+                return;
+            }
+            let mapping = self.mapping.clone();
+            let mut delivery = tokio::spawn(async move { mapping.deliver(messages).await });
+            loop {
+                tokio::select! {
+                    done = &mut delivery => { done.unwrap(); break }
+                    () = self.time.until_sleeping(1) => {
+                        if let Some(wake) = self.time.next_wake() {
+                            self.time.set(wake);
+                        }
+                        tokio::task::yield_now().await;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The runs of a schedule, oldest first.
+    pub async fn runs(&self, schedule: &str) -> Vec<Value> {
+        let mut runs = Vec::new();
+        let mut cursor = String::new();
+        loop {
+            let path = format!("/schedules/{schedule}/runs?limit=200&cursor={cursor}");
+            let page = self.ok("GET", &path, &Value::Null).await;
+            runs.extend(page["items"].as_array().unwrap().clone());
+            match page["next_cursor"].as_str() {
+                Some(next) => cursor = next.to_owned(),
+                None => break,
+            }
+        }
+        runs.reverse();
+        runs
+    }
+
+    /// The runs of a schedule as (time, status, reason), oldest first.
+    pub async fn story(&self, schedule: &str) -> Vec<(String, String, String)> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let row = |run: &Value| {
+            let at = text(&run["run_at"]);
+            (at[11..19].to_owned(), text(&run["status"]), text(&run["reason"]))
+        };
+        self.runs(schedule).await.iter().map(row).collect()
+    }
+
+    /// The id of a schedule's fire at a time of the first of January 2026.
+    pub fn fire(&self, schedule: &str, time: &str) -> RunId {
+        format!("{schedule}@2026-01-01T{time}Z").parse().unwrap()
+    }
+
+    /// A schedule's id.
+    pub fn id(&self, schedule: &str) -> ScheduleId {
+        schedule.parse().unwrap()
+    }
+
+    /// The fires a schedule is expected to have, one every `step` from `from`.
+    pub fn every(&self, schedule: &str, from: &str, step: i64, count: i64) -> Vec<String> {
+        let first = self.fire(schedule, from).run_at;
+        let at = |place| text(first + Duration::seconds(step * place));
+        (0..count).map(|place| format!("{schedule}@{}", at(place))).collect()
+    }
+}

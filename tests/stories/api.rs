@@ -1,0 +1,197 @@
+//! The API says what is wrong by field, and shows callers only what is theirs.
+
+use chrono::Duration;
+use serde_json::{Value, json};
+
+use belfry_tests::World;
+
+#[track_caller]
+fn names(answer: &Value) -> Vec<&str> {
+    let errors = answer["errors"].as_array().unwrap();
+    errors.iter().map(|error| error["field"].as_str().unwrap()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_input_is_refused_by_field() {
+    let world = World::new().await;
+    let bad = json!({"workflow_id": "w", "cron_expr": "61 * * * *", "timezone": "Mars/Base", "colour": 1});
+    let (status, answer) = world.call("POST", "/schedules", &bad).await;
+    assert_eq!(status, 422);
+    let mut fields = names(&answer);
+    fields.sort_unstable();
+    assert_eq!(fields, ["colour", "cron_expr", "timezone"]);
+    assert_eq!((&answer["status"], &answer["title"]), (&json!(422), &json!("Invalid input")));
+
+    for (body, status) in [("", 400), ("{", 400), ("[]", 422), ("7", 422), ("{\"a\":\u{1}}", 400)] {
+        let answer = world.call_raw(Some("ann"), "POST", "/schedules", body, &[]).await;
+        assert_eq!(answer.0, status, "{body}: {}", answer.1);
+    }
+    let huge =
+        json!({"workflow_id": "w", "cron_expr": "* * * * *", "payload": "x".repeat(300_000)});
+    let (status, answer) = world.call("POST", "/schedules", &huge).await;
+    assert_eq!((status, names(&answer)), (413, vec!["payload"]));
+    let (status, answer) = world.call("PUT", "/schedules/a%20b", &json!({})).await;
+    assert_eq!((status, names(&answer)), (422, vec!["schedule_id"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_schedule_needs_something_to_execute_it() {
+    let world = World::new().await;
+    let body = |workflow: &str, version: Value| json!({"workflow_id": workflow, "version": version, "cron_expr": "* * * * *"});
+    let (status, answer) = world.call("POST", "/schedules", &body("none", Value::Null)).await;
+    assert_eq!((status, names(&answer)), (422, vec!["workflow_id"]));
+    let (status, answer) = world.call("POST", "/schedules", &body("w", json!(2))).await;
+    assert_eq!((status, names(&answer)), (422, vec!["version"]));
+    let made = world.ok("POST", "/schedules", &body("w", Value::Null)).await;
+    assert_eq!(made["version"], 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workflow_version_never_changes() {
+    let world = World::new().await;
+    let path = "/workflows/pipeline/versions/1";
+    let one = json!({"definition": {"a": 1.50}, "target": {"kind": "lambda", "function": "f"}});
+    let two = json!({"definition": {"a": 2}, "target": {"kind": "lambda", "function": "f"}});
+    assert_eq!(world.call("PUT", path, &one).await.0, 201);
+    assert_eq!(world.call("PUT", path, &one).await.0, 200);
+    assert_eq!(world.call("PUT", path, &two).await.0, 409);
+    let stored = world.ok("GET", path, &Value::Null).await;
+    assert_eq!(stored["definition"], json!({"a": 1.5}));
+    assert_eq!(stored["completion"], "on_launch");
+    assert_eq!(world.call("GET", "/workflows/pipeline/versions/2", &Value::Null).await.0, 404);
+    assert_eq!(world.call("PUT", "/workflows/pipeline/versions/0", &one).await.0, 422);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_yours_looks_like_not_there() {
+    let world = World::new().await;
+    world.schedule("report", "* * * * *", &json!({})).await;
+    world.pass(Duration::minutes(2)).await;
+    let run = "/runs/report@2026-01-01T00:01:00Z";
+    for (method, path, body) in [
+        ("GET", "/schedules/report", Value::Null),
+        ("PUT", "/schedules/report", json!({"workflow_id": "w", "cron_expr": "* * * * *"})),
+        ("PATCH", "/schedules/report", json!({"name": "mine"})),
+        ("DELETE", "/schedules/report", Value::Null),
+        ("POST", "/schedules/report/pause", Value::Null),
+        ("POST", "/schedules/report/resume", Value::Null),
+        ("POST", "/schedules/report/trigger", Value::Null),
+        ("GET", "/schedules/report/runs", Value::Null),
+        ("GET", run, Value::Null),
+        ("POST", &format!("{run}/status"), json!({"status": "SUCCESS"})),
+    ] {
+        let stranger = world.call_as(Some("bob"), method, path, &body, &[]).await;
+        assert_eq!(stranger.0, 404, "{method} {path}: {}", stranger.1);
+        let nobody = world.call_as(None, method, path, &body, &[]).await;
+        assert_eq!(nobody.0, 401, "{method} {path}: {}", nobody.1);
+        let forged = [("authorization", "Bearer x"), ("x-sub", "ann")];
+        assert_eq!(world.call_as(None, method, path, &body, &forged).await.0, 401);
+    }
+    let list = world.call_as(Some("bob"), "GET", "/schedules", &Value::Null, &[]).await.1;
+    assert_eq!(list["items"], json!([]));
+    assert_eq!(world.call_as(None, "GET", "/health", &Value::Null, &[]).await.0, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn paths_and_methods_that_do_not_exist_say_so() {
+    let world = World::new().await;
+    for (method, path, expected) in [
+        ("GET", "/nothing", 404),
+        ("GET", "/schedules/none", 404),
+        ("GET", "/schedules/bad%20name", 404),
+        ("GET", "/runs/none", 404),
+        ("GET", "/runs/none@2026-01-01T00:00:00Z", 404),
+        ("DELETE", "/schedules", 405),
+        ("POST", "/schedules/report", 405),
+        ("GET", "/schedules/validate/x", 404),
+        ("GET", "/schedules?limit=0", 422),
+        ("GET", "/schedules?limit=many", 422),
+        ("GET", "/schedules?status=sleeping", 422),
+        ("GET", "/schedules?cursor=%40", 422),
+        ("GET", "/schedules?tag=%ff", 400),
+    ] {
+        let (status, answer) = world.call(method, path, &Value::Null).await;
+        assert_eq!(status, expected, "{method} {path}: {answer}");
+        assert_eq!(answer["status"], expected);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_is_paged_and_filtered() {
+    let world = World::new().await;
+    world.workflow("other", &json!({"target": {"kind": "lambda", "function": "f"}})).await;
+    for n in 0..60 {
+        let more = json!({
+            "tags": {"team": if n % 2 == 0 { "even" } else { "odd" }},
+            "workflow_id": if n < 50 { "w" } else { "other" },
+            "paused": n % 10 == 0,
+        });
+        world.schedule(&format!("s{n:02}"), "0 9 * * *", &more).await;
+    }
+    let mut seen = Vec::new();
+    let mut cursor = String::new();
+    loop {
+        let path = format!("/schedules?limit=7&cursor={cursor}");
+        let page = world.ok("GET", &path, &Value::Null).await;
+        let items = page["items"].as_array().unwrap();
+        seen.extend(items.iter().map(|item| item["schedule_id"].as_str().unwrap().to_owned()));
+        match page["next_cursor"].as_str() {
+            Some(next) => cursor = next.to_owned(),
+            None => break,
+        }
+        // Somebody makes a schedule behind the page: nothing is repeated or hidden.
+        world.schedule("a-new-one", "0 9 * * *", &json!({})).await;
+    }
+    assert_eq!(seen, (0..60).map(|n| format!("s{n:02}")).collect::<Vec<_>>());
+
+    for (filter, expected) in [
+        ("status=paused", 6),
+        ("tag=team:odd", 30),
+        ("tag=team", 60),
+        ("workflow_id=other", 10),
+        ("workflow_id=other&tag=team:even&status=active", 4),
+    ] {
+        let page = world.ok("GET", &format!("/schedules?limit=100&{filter}"), &Value::Null).await;
+        assert_eq!(page["items"].as_array().unwrap().len(), expected, "{filter}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn history_is_newest_first_and_paged() {
+    let world = World::new().await;
+    world.schedule("report", "*/10 * * * * *", &json!({})).await;
+    world.pass(Duration::minutes(2)).await;
+    let page = world.ok("GET", "/schedules/report/runs?limit=3&status=SUCCESS", &Value::Null).await;
+    let times = |page: &Value| {
+        let items = page["items"].as_array().unwrap();
+        items
+            .iter()
+            .map(|run| run["run_at"].as_str().unwrap()[14..19].to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(times(&page), ["02:00", "01:50", "01:40"]);
+    let cursor = page["next_cursor"].as_str().unwrap();
+    let path = format!("/schedules/report/runs?limit=3&status=SUCCESS&cursor={cursor}");
+    assert_eq!(times(&world.ok("GET", &path, &Value::Null).await), ["01:30", "01:20", "01:10"]);
+    let path = "/schedules/report/runs?from=2026-01-01T00:00:30Z&to=2026-01-01T00:00:50Z";
+    assert_eq!(times(&world.ok("GET", path, &Value::Null).await), ["00:50", "00:40", "00:30"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn validation_explains_an_expression_or_its_problems() {
+    let world = World::new().await;
+    let good = json!({"cron_expr": "0 9 * * MON-FRI", "timezone": "Europe/Zurich", "count": 2});
+    let answer = world.ok("POST", "/schedules/validate", &good).await;
+    assert_eq!(answer["valid"], true);
+    assert_eq!(answer["description"], "At 09:00, Monday to Friday, Europe/Zurich");
+    assert_eq!(answer["next_executions"], json!(["2026-01-01T08:00:00Z", "2026-01-02T08:00:00Z"]));
+    let bad = json!({"cron_expr": "0 0 30 2 *", "timezone": "Nowhere", "count": -1});
+    let answer = world.ok("POST", "/schedules/validate", &bad).await;
+    assert_eq!(answer["valid"], false);
+    let mut fields = names(&answer);
+    fields.sort_unstable();
+    assert_eq!(fields, ["count", "cron_expr", "timezone"]);
+    let foot_gun = json!({"cron_expr": "* * */4 * * *"});
+    let answer = world.ok("POST", "/schedules/validate", &foot_gun).await;
+    assert!(!answer["warnings"].as_array().unwrap().is_empty());
+}

@@ -1,0 +1,254 @@
+//! A run is launched once, and every run ends.
+
+use belfry_engine::store::Claim;
+use chrono::Duration;
+use serde_json::{Value, json};
+
+use belfry_tests::World;
+
+fn row(at: &str, status: &str, reason: &str) -> (String, String, String) {
+    (at.to_owned(), status.to_owned(), reason.to_owned())
+}
+
+/// A workflow whose executor reports back.
+async fn tracked(world: &World) {
+    let target = json!({"kind": "http", "url": world.executor.url});
+    world.workflow("t", &json!({"target": target, "completion": "tracked"})).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failing_target_is_tried_again_with_the_same_key_and_then_given_up() {
+    let world = World::new().await;
+    world.executor.answers(|_| (503, "busy".to_owned()));
+    world.schedule("report", "0 1 0 * * *", &json!({})).await;
+    world.pass(Duration::minutes(5)).await;
+    let launches = world.executor.launches();
+    assert_eq!(launches.len(), 5);
+    assert!(launches.iter().all(|launch| launch.key == launches[0].key));
+    let attempts: Vec<_> = launches.iter().map(|l| l.body["metadata"]["attempt"].clone()).collect();
+    assert_eq!(attempts, [1, 2, 3, 4, 5]);
+    assert_eq!(world.story("report").await, [row("00:01:00", "FAILED", "launch_failed")]);
+    assert_eq!(world.runs("report").await[0]["error"], "HTTP 503: busy");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_target_that_recovers_gets_the_run() {
+    let world = World::new().await;
+    world.executor.answers(|launch| match launch.body["metadata"]["attempt"].as_u64() {
+        Some(1 | 2) => (500, String::new()),
+        _ => (200, r#"{"result": {"rows": 7}}"#.to_owned()),
+    });
+    world.schedule("report", "0 1 0 * * *", &json!({})).await;
+    world.pass(Duration::minutes(3)).await;
+    let run = &world.runs("report").await[0];
+    assert_eq!((&run["status"], &run["attempt"]), (&json!("SUCCESS"), &json!(3)));
+    assert_eq!(run["result"], json!({"rows": 7}));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_target_that_refuses_is_not_asked_again() {
+    let world = World::new().await;
+    world.executor.answers(|_| (404, "nobody here".to_owned()));
+    world.schedule("report", "0 1 0 * * *", &json!({})).await;
+    world.pass(Duration::minutes(3)).await;
+    assert_eq!(world.executor.launches().len(), 1);
+    assert_eq!(world.story("report").await, [row("00:01:00", "FAILED", "launch_failed")]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_failing_target_leaves_its_neighbours_alone() {
+    let world = World::new().await;
+    world.executor.answers(|launch| match launch.run_id.starts_with("bad") {
+        true => (500, String::new()),
+        false => (200, String::new()),
+    });
+    for id in ["bad", "good-1", "good-2", "good-3"] {
+        world.schedule(id, "0 1 0 * * *", &json!({})).await;
+    }
+    world.pass(Duration::minutes(1)).await;
+    for id in ["good-1", "good-2", "good-3"] {
+        assert_eq!(world.story(id).await, [row("00:01:00", "SUCCESS", "")]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_launcher_that_died_is_replaced_when_its_lease_is_over_and_cannot_write_any_more() {
+    let world = World::new().await;
+    world.schedule("report", "0 1 0 * * *", &json!({})).await;
+    world.pass_without_ticks(Duration::minutes(1) - Duration::seconds(1)).await;
+    world.time.advance(Duration::seconds(1));
+    // It received the message, claimed the run and was never heard of again.
+    let messages = world.mapping.receive(0).await;
+    let holder = messages[0].message_id().unwrap().to_owned();
+    let id = world.fire("report", "00:01:00");
+    let lease = Duration::seconds(60);
+    let claim = world.app.store.claim_run(&id, 1, &holder, lease, world.now()).await.unwrap();
+    let Claim::Won(dead) = claim else { panic!("{claim:?}") };
+
+    world.pass(Duration::seconds(50)).await;
+    assert!(world.executor.launches().is_empty(), "the lease still holds");
+    world.pass(Duration::minutes(2)).await;
+    assert_eq!(world.executor.run_ids(), [id.to_string()]);
+    let run = &world.runs("report").await[0];
+    assert_eq!((&run["status"], &run["attempt"]), (&json!("SUCCESS"), &json!(2)));
+
+    // It wakes up after all: its fence is old.
+    let given_back = world.app.store.give_back_run(&id, dead.attempt, None).await.unwrap();
+    assert!(!given_back);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_message_for_a_run_that_is_being_launched_goes_away() {
+    let world = World::new().await;
+    tracked(&world).await;
+    world.schedule("report", "0 1 0 * * *", &json!({"workflow_id": "t"})).await;
+    world.pass(Duration::minutes(1)).await;
+    assert_eq!(world.executor.launches().len(), 1);
+    let id = world.fire("report", "00:01:00");
+    let run = world.app.store.run(&id).await.unwrap().unwrap();
+    let parcel = belfry_engine::emit::parcel(id, &run);
+    assert!(world.app.queue.send(&[parcel], world.now()).await[0].is_ok());
+    world.pass(Duration::minutes(10)).await;
+    assert_eq!(world.executor.launches().len(), 1);
+    assert_eq!(world.next_message_at(), None, "no message is left");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_poison_message_ends_among_the_dead_letters() {
+    let world = World::new().await;
+    let client = aws_sdk_sqs::Client::new(&world.services.sdk());
+    let queue = &world.app.settings.launch_queue_url;
+    for body in ["not json", "{}", r#"{"run_id": 7}"#] {
+        client.send_message().queue_url(queue).message_body(body).send().await.unwrap();
+    }
+    world.schedule("report", "0 1 0 * * *", &json!({})).await;
+    world.pass(Duration::minutes(30)).await;
+    assert_eq!(world.story("report").await, [row("00:01:00", "SUCCESS", "")]);
+    let dead = client.get_queue_url().queue_name("belfry-dead-letters").send().await.unwrap();
+    let dead = client
+        .receive_message()
+        .queue_url(dead.queue_url().unwrap())
+        .max_number_of_messages(10)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(dead.messages().len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tracked_run_ends_by_its_executors_word() {
+    let world = World::new().await;
+    tracked(&world).await;
+    world.schedule("report", "0 1 0 * * *", &json!({"workflow_id": "t"})).await;
+    world.pass(Duration::minutes(2)).await;
+    assert_eq!(world.story("report").await, [row("00:01:00", "STARTED", "")]);
+
+    let path = "/runs/report@2026-01-01T00:01:00Z/status";
+    let say = |status: &str| json!({"status": status});
+    let (status, _) = world.call("POST", path, &say("SKIPPED")).await;
+    assert_eq!(status, 422);
+    world.ok("POST", path, &say("STARTED")).await;
+    let done = json!({"status": "FAILED", "error": "no disk", "result": [1]});
+    let run = world.ok("POST", path, &done).await;
+    assert_eq!((&run["status"], &run["reason"]), (&json!("FAILED"), &json!("executor")));
+    assert_eq!((&run["error"], &run["result"]), (&json!("no disk"), &json!([1])));
+    world.ok("POST", path, &say("FAILED")).await;
+    assert_eq!(world.call("POST", path, &say("SUCCESS")).await.0, 409);
+    assert_eq!(world.call("POST", path, &say("STARTED")).await.0, 409);
+    let unknown = "/runs/report@2026-01-01T00:02:00Z/status";
+    assert_eq!(world.call("POST", unknown, &say("SUCCESS")).await.0, 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_target_may_end_a_tracked_run_in_its_answer() {
+    let world = World::new().await;
+    tracked(&world).await;
+    world
+        .executor
+        .answers(|_| (200, r#"{"status": "SUCCESS", "external_run_id": "job-7"}"#.to_owned()));
+    world.schedule("report", "0 1 0 * * *", &json!({"workflow_id": "t"})).await;
+    world.pass(Duration::minutes(2)).await;
+    let run = &world.runs("report").await[0];
+    assert_eq!((&run["status"], &run["external_run_id"]), (&json!("SUCCESS"), &json!("job-7")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_would_overlap_is_skipped_and_names_the_one_in_its_way() {
+    let world = World::new().await;
+    tracked(&world).await;
+    let policy = json!({"workflow_id": "t", "overlap_policy": "skip"});
+    world.schedule("report", "* * * * *", &policy).await;
+    world.pass(Duration::minutes(3)).await;
+    let runs = world.runs("report").await;
+    assert_eq!(runs[0]["status"], "STARTED");
+    assert_eq!((&runs[1]["status"], &runs[1]["reason"]), (&json!("SKIPPED"), &json!("overlap")));
+    assert_eq!(runs[1]["blocked_by"], "report@2026-01-01T00:01:00Z");
+
+    let path = "/runs/report@2026-01-01T00:01:00Z/status";
+    world.ok("POST", path, &json!({"status": "SUCCESS"})).await;
+    world.pass(Duration::minutes(1)).await;
+    let launched = ["report@2026-01-01T00:01:00Z", "report@2026-01-01T00:04:00Z"];
+    assert_eq!(world.executor.run_ids(), launched);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slot_whose_run_is_over_blocks_nobody() {
+    let world = World::new().await;
+    let policy = json!({"overlap_policy": "skip"});
+    world.schedule("report", "* * * * *", &policy).await;
+    world.pass(Duration::minutes(1)).await;
+    // The launcher died between the outcome and giving the slot back.
+    let stored = world.app.store.schedule(&world.id("report")).await.unwrap();
+    let belfry_engine::store::Stored::Schedule(both) = stored else { panic!() };
+    let ended = world.fire("report", "00:01:00");
+    world.app.store.take_slot(&both.0, &ended).await.unwrap();
+    world.pass(Duration::minutes(1)).await;
+    assert_eq!(world.executor.run_ids(), world.every("report", "00:01:00", 60, 2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_by_hand_has_a_record_of_its_own() {
+    let world = World::new().await;
+    world.schedule("report", "0 12 * * *", &json!({"payload": {"from": "schedule"}})).await;
+    let body = json!({"payload": {"from": "hand"}});
+    let run = world.ok("POST", "/schedules/report/trigger", &body).await;
+    let again = world.ok("POST", "/schedules/report/trigger", &Value::Null).await;
+    assert_ne!(run["run_id"], again["run_id"]);
+    world.pass(Duration::seconds(1)).await;
+    let launches = world.executor.launches();
+    assert_eq!(launches.len(), 2);
+    let mut payloads: Vec<_> = launches.iter().map(|l| l.body["payload"]["from"].clone()).collect();
+    payloads.sort_by_key(Value::to_string);
+    assert_eq!(payloads, ["hand", "schedule"]);
+    assert_eq!(world.runs("report").await[0]["trigger"], "manual");
+
+    let key = [("idempotency-key", "order-7")];
+    let path = "/schedules/report/trigger";
+    let one = world.call_as(Some("ann"), "POST", path, &Value::Null, &key).await;
+    let two = world.call_as(Some("ann"), "POST", path, &Value::Null, &key).await;
+    assert_eq!(one.1["run_id"], two.1["run_id"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workflow_that_is_gone_fails_the_run_and_says_so() {
+    let world = World::new().await;
+    world.schedule("report", "0 1 0 * * *", &json!({})).await;
+    let request = json!({
+        "TableName": "belfry-workflows",
+        "Key": {"workflow_id": {"S": "w"}, "version": {"N": "1"}},
+    });
+    world.services.database.delete_item(serde_json::from_value(request).unwrap()).unwrap();
+    // A launcher that is not warm: this one saw the workflow when the schedule was made.
+    let world = cold(world).await;
+    world.pass(Duration::minutes(2)).await;
+    assert_eq!(world.story("report").await, [row("00:01:00", "FAILED", "workflow_missing")]);
+}
+
+/// The same world with a launcher that remembers nothing.
+async fn cold(world: World) -> World {
+    let sdk = world.services.sdk();
+    let time = std::sync::Arc::new(world.time.clone());
+    let mut app = belfry_engine::app::App::new(&sdk, world.app.settings.clone(), time).unwrap();
+    app.metrics = belfry_engine::metrics::to_nowhere;
+    world.replace_app(app)
+}
