@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 CARGO ?= cargo
-FUNCTIONS := tick launcher api
+FUNCTIONS := tick launcher recovery api
 PORT ?= 7600
 DATA ?= .belfry
 
@@ -39,5 +39,5 @@ build: ## Build the functions as Lambda wants them, in target/lambda
 .PHONY: bench
 bench: ## Measure the functions' size and cold start, and the speed of cron
 	$(CARGO) build --release --locked $(FUNCTIONS:%=--package belfry-%)
-	$(CARGO) bench --locked --package belfry-tests --bench functions
+	$(CARGO) bench --locked --package belfry-tick --bench functions
 	$(CARGO) run --release --locked --package belfry-cron --example speed

@@ -184,6 +184,18 @@ impl World {
         self.functions.invoke(Function::Tick, rules::event(self.now())).await.unwrap()
     }
 
+    /// Calls recovery now.
+    pub async fn recover(&self) -> Value {
+        self.functions.invoke(Function::Recovery, rules::event(self.now())).await.unwrap()
+    }
+
+    /// Loses every message of the launch queue, as no queue should.
+    pub async fn lose_messages(&self) {
+        let client = aws_sdk_sqs::Client::new(&self.services.sdk());
+        let queue = &self.app.settings.launch_queue_url;
+        client.purge_queue().queue_url(queue).send().await.unwrap();
+    }
+
     /// Lets time pass: the tick comes every minute, messages when their time has come.
     pub async fn pass(&self, duration: Duration) {
         self.pass_with(duration, true).await;

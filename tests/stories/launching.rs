@@ -42,7 +42,7 @@ async fn a_target_that_recovers_gets_the_run() {
     world.pass(Duration::minutes(3)).await;
     let run = &world.runs("report").await[0];
     assert_eq!((&run["status"], &run["attempt"]), (&json!("SUCCESS"), &json!(3)));
-    assert_eq!(run["result"], json!({"rows": 7}));
+    assert_eq!((&run["result"], &run["error"]), (&json!({"rows": 7}), &Value::Null));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -225,8 +225,14 @@ async fn a_run_by_hand_has_a_record_of_its_own() {
     let key = [("idempotency-key", "order-7")];
     let path = "/schedules/report/trigger";
     let one = world.call_as(Some("ann"), "POST", path, &Value::Null, &key).await;
+    world.pass(Duration::minutes(3)).await;
     let two = world.call_as(Some("ann"), "POST", path, &Value::Null, &key).await;
     assert_eq!(one.1["run_id"], two.1["run_id"]);
+    assert_eq!(
+        (one.1["status"].as_str(), two.1["status"].as_str()),
+        (Some("ENQUEUED"), Some("SUCCESS"))
+    );
+    assert_eq!(world.executor.launches().len(), 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -14,11 +14,14 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use crate::data::{Folder, random_key};
-use crate::functions::Functions;
+use crate::functions::{Function, Functions};
 use crate::mapping::Mapping;
 use crate::processes::{Launchpad, Processes};
 use crate::services::{Endpoints, REGION, Services, StartError, Storage, listen, url};
 use crate::{gateway, rules};
+
+/// How often recovery is called.
+const RECOVERY_RATE: Duration = Duration::seconds(60);
 
 /// What to run and where.
 pub struct Options {
@@ -78,7 +81,9 @@ pub async fn start(
     let gateway_listener = TcpListener::from_std(gateway_listener)
         .map_err(|e| StartError::Io("listen for the API".to_owned(), e))?;
     tokio::spawn(mapping.run());
-    tokio::spawn(rules::run(functions.clone(), time.clone(), options.tick));
+    let rule = |function, rate| rules::run(functions.clone(), function, time.clone(), rate);
+    tokio::spawn(rule(Function::Tick, options.tick));
+    tokio::spawn(rule(Function::Recovery, RECOVERY_RATE));
     tokio::spawn(expire(services.database.clone()));
     tokio::spawn(gateway::serve(gateway_listener, functions, time));
     Ok(Dev {
@@ -111,6 +116,7 @@ fn functions(
         named("RUNS_TABLE", &settings.runs_table),
         named("WORKFLOWS_TABLE", &settings.workflows_table),
         named("LAUNCH_QUEUE_URL", &settings.launch_queue_url),
+        named("DEAD_LETTER_QUEUE_URL", &settings.dead_letter_queue_url),
         named("LAUNCH_LEASE_S", &settings.launch_lease.num_seconds().to_string()),
         named("AWS_ENDPOINT_URL_DYNAMODB", &services.endpoints.dynamodb),
         named("AWS_ENDPOINT_URL_SQS", &services.endpoints.sqs),

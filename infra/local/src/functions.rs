@@ -15,19 +15,23 @@ pub enum Function {
     Tick,
     /// Launches runs.
     Launcher,
+    /// Repairs what was lost.
+    Recovery,
     /// Answers requests.
     Api,
 }
 
 impl Function {
     /// All of them.
-    pub const ALL: [Function; 3] = [Function::Tick, Function::Launcher, Function::Api];
+    pub const ALL: [Function; 4] =
+        [Function::Tick, Function::Launcher, Function::Recovery, Function::Api];
 
     /// The name of its binary.
     pub fn name(self) -> &'static str {
         match self {
             Function::Tick => "tick",
             Function::Launcher => "launcher",
+            Function::Recovery => "recovery",
             Function::Api => "api",
         }
     }
@@ -59,6 +63,7 @@ impl Functions {
             match function {
                 Function::Tick => handlers::tick(&app, event).await,
                 Function::Launcher => handlers::launcher(&app, event).await,
+                Function::Recovery => handlers::recovery(&app, event).await,
                 Function::Api => handlers::api(&app, event).await,
             }
         });

@@ -1,4 +1,4 @@
-//! The rule: calls the tick at a fixed rate, as EventBridge does once a minute.
+//! The rules: call the tick and recovery at a fixed rate, as EventBridge does.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use tracing::error;
 use crate::functions::{Function, Functions};
 use crate::services::REGION;
 
-/// Calls the tick at every multiple of `rate`, for ever. A tick that takes longer than the rate
+/// Calls `function` at every multiple of `rate`, for ever. A call that takes longer than the rate
 /// makes the next one late, not two at once.
-pub async fn run(functions: Functions, time: Arc<dyn Time>, rate: Duration) {
+pub async fn run(functions: Functions, function: Function, time: Arc<dyn Time>, rate: Duration) {
     let rate_ms = rate.num_milliseconds().max(1);
     loop {
         let now = time.now();
-        if let Err(problem) = functions.invoke(Function::Tick, event(now)).await {
-            error!(%problem, "tick failed");
+        if let Err(problem) = functions.invoke(function, event(now)).await {
+            error!(function = function.name(), %problem, "failed");
         }
         let passed = time.now().timestamp_millis();
         let next = (passed / rate_ms + 1) * rate_ms;
@@ -30,13 +30,13 @@ pub async fn run(functions: Functions, time: Arc<dyn Time>, rate: Duration) {
 pub fn event(now: Instant) -> Value {
     json!({
         "version": "0",
-        "id": format!("tick-{}", now.timestamp_millis()),
+        "id": format!("rule-{}", now.timestamp_millis()),
         "detail-type": "Scheduled Event",
         "source": "aws.events",
         "account": "000000000000",
         "time": instant::text(now),
         "region": REGION,
-        "resources": [format!("arn:aws:events:{REGION}:000000000000:rule/belfry-tick")],
+        "resources": [format!("arn:aws:events:{REGION}:000000000000:rule/belfry")],
         "detail": {},
     })
 }

@@ -9,6 +9,9 @@ use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_sdk_sqs::types::QueueAttributeName;
 use aws_smithy_http_client::Builder;
+use aws_smithy_http_client::tls::Provider;
+use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
+use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use aws_types::service_config::{LoadServiceConfig, ServiceConfigKey};
 use belfry_engine::settings::{BadSetting, Settings};
 use belfry_engine::tables;
@@ -116,7 +119,7 @@ impl Services {
             .region(Region::new(REGION))
             .credentials_provider(SharedCredentialsProvider::new(credentials))
             .service_config(self.endpoints.clone())
-            .http_client(Builder::new().build_http())
+            .http_client(http_client())
             .build()
     }
 }
@@ -129,13 +132,15 @@ impl Services {
         sdk: &SdkConfig,
         given: impl Fn(&str) -> Option<String>,
     ) -> Result<Settings, StartError> {
-        let launch_queue_url = create_queues(&aws_sdk_sqs::Client::new(sdk)).await?;
+        let (launch_queue_url, dead_letter_queue_url) =
+            create_queues(&aws_sdk_sqs::Client::new(sdk)).await?;
         let settings = Settings::read(|name| {
             given(name).or_else(|| match name {
                 "SCHEDULES_TABLE" => Some("belfry-schedules".to_owned()),
                 "RUNS_TABLE" => Some("belfry-runs".to_owned()),
                 "WORKFLOWS_TABLE" => Some("belfry-workflows".to_owned()),
                 "LAUNCH_QUEUE_URL" => Some(launch_queue_url.clone()),
+                "DEAD_LETTER_QUEUE_URL" => Some(dead_letter_queue_url.clone()),
                 // A launch that died with the process is taken up again soon after the restart.
                 "LAUNCH_LEASE_S" => Some("15".to_owned()),
                 _ => None,
@@ -149,7 +154,8 @@ impl Services {
     }
 }
 
-async fn create_queues(client: &aws_sdk_sqs::Client) -> Result<String, StartError> {
+/// Makes the launch queue and the dead-letter queue; answers with their URLs.
+async fn create_queues(client: &aws_sdk_sqs::Client) -> Result<(String, String), StartError> {
     let problem = |e: &dyn std::fmt::Display| StartError::Prepare(format!("create queue: {e}"));
     let dead_letters = client
         .create_queue()
@@ -157,9 +163,10 @@ async fn create_queues(client: &aws_sdk_sqs::Client) -> Result<String, StartErro
         .send()
         .await
         .map_err(|e| problem(&aws_sdk_sqs::error::DisplayErrorContext(e)))?;
+    let dead_letters = dead_letters.queue_url().unwrap_or_default();
     let attributes = client
         .get_queue_attributes()
-        .queue_url(dead_letters.queue_url().unwrap_or_default())
+        .queue_url(dead_letters)
         .attribute_names(QueueAttributeName::QueueArn)
         .send()
         .await
@@ -176,7 +183,7 @@ async fn create_queues(client: &aws_sdk_sqs::Client) -> Result<String, StartErro
         .send()
         .await
         .map_err(|e| problem(&aws_sdk_sqs::error::DisplayErrorContext(e)))?;
-    Ok(launch.queue_url().unwrap_or_default().to_owned())
+    Ok((launch.queue_url().unwrap_or_default().to_owned(), dead_letters.to_owned()))
 }
 
 impl LoadServiceConfig for Endpoints {
@@ -187,6 +194,11 @@ impl LoadServiceConfig for Endpoints {
             _ => None,
         }
     }
+}
+
+/// Speaks TLS too: targets may be in AWS.
+fn http_client() -> SharedHttpClient {
+    Builder::new().tls_provider(Provider::Rustls(CryptoMode::AwsLc)).build_https()
 }
 
 /// A listener on a loopback port.

@@ -12,6 +12,7 @@ pub mod jitter;
 pub mod json_text;
 pub mod launch;
 pub mod plan;
+pub mod recovery;
 pub mod run;
 pub mod schedule;
 pub mod view;

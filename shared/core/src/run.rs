@@ -64,6 +64,9 @@ pub struct Run {
     /// For a summary: the fires it stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed: Option<Missed>,
+    /// What recovery did about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Recovery>,
     /// For a manual run: what it is given instead of the schedule's payload.
     #[serde(default, with = "json_text::optional", skip_serializing_if = "Option::is_none")]
     pub payload: Option<Value>,
@@ -190,6 +193,19 @@ pub enum Reason {
     WorkflowMissing,
     /// The executor said so.
     Executor,
+    /// It took longer than `max_runtime_s`.
+    Timeout,
+    /// It was lost and every attempt to recover it failed, or it was too old to try.
+    Lost,
+}
+
+/// What recovery did about a lost run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recovery {
+    /// How often it was sent again.
+    pub attempts: u32,
+    /// When that was last.
+    pub recovery_attempt_time: Instant,
 }
 
 /// The fires a summary stands for.
@@ -232,6 +248,7 @@ impl Run {
             reason: None,
             blocked_by: None,
             missed: None,
+            recovery: None,
             payload: None,
             overlap_policy: None,
             tzdb: Some(belfry_cron::tzdb_version().to_owned()),
@@ -246,6 +263,18 @@ impl Run {
     /// How far from its intended time it started.
     pub fn drift_ms(&self) -> Option<i64> {
         self.started_at.map(|at| (at - self.launch_at).num_milliseconds())
+    }
+
+    /// What the API and the target are told of a run that was recovered.
+    pub fn recovery_view(&self, id: &RunId) -> Option<Value> {
+        let recovery = self.recovery.as_ref()?;
+        Some(json!({
+            "is_recovery": true,
+            "original_scheduled_time": instant::text(id.run_at),
+            "recovery_attempt_time": recovery.recovery_attempt_time,
+            "execution_id": id,
+            "attempts": recovery.attempts,
+        }))
     }
 
     /// The run as the API shows it.
@@ -270,6 +299,9 @@ impl Run {
         });
         if let Some(blocked_by) = &self.blocked_by {
             view["blocked_by"] = json!(format!("{}@{blocked_by}", id.schedule_id));
+        }
+        if let Some(recovery) = &self.recovery_view(id) {
+            view["recovery"] = recovery.clone();
         }
         if let Some(missed) = &self.missed {
             view["missed"] = json!(missed);

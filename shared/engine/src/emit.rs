@@ -138,12 +138,13 @@ async fn put(
                 report.skipped += 1;
                 debug!(run_id = %id, reason = ?run.reason, "recorded as skipped");
             }
-            Ok(Put::Unlaunched(recorded)) if launches => {
+            // Even if it would be given up by now: whoever recorded it meant to launch it.
+            Ok(Put::Unlaunched(recorded)) => {
                 report.resent += 1;
                 debug!(run_id = %id, "sent again: recorded, not launched");
                 parcels.push((place, parcel(id, &recorded)));
             }
-            Ok(Put::Unlaunched(_) | Put::Beyond) => report.known += 1,
+            Ok(Put::Beyond) => report.known += 1,
             Err(fault) => {
                 error!(run_id = %id, %fault, "not recorded");
                 work[place].through = false;
@@ -158,6 +159,9 @@ async fn put_one(app: &App, place: usize, fire: &Fire) -> (usize, RunId, Run, Re
 }
 
 async fn send(app: &App, work: &mut [Work], mut parcels: Vec<(usize, Parcel)>, now: Instant) {
+    // A fire is not sent while an earlier one of its clock could not be recorded: they keep their
+    // order, and the next tick takes up all of them.
+    parcels.retain(|(place, _)| work[*place].through);
     // What is due first is sent first.
     parcels.sort_by_key(|(_, parcel)| parcel.message.launch_at);
     let (places, parcels): (Vec<_>, Vec<_>) = parcels.into_iter().unzip();

@@ -6,7 +6,7 @@ use aws_lambda_events::sqs::SqsEvent;
 use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::{http, launch, tick};
+use crate::{http, launch, recover, tick};
 
 /// What a function answers: JSON, or an error the Lambda runtime reports.
 pub type Handled = Result<Value, Box<dyn std::error::Error + Send + Sync>>;
@@ -27,6 +27,11 @@ pub async fn tick(app: &App, _event: Value) -> Handled {
 pub async fn launcher(app: &App, event: Value) -> Handled {
     let event: SqsEvent = serde_json::from_value(event)?;
     Ok(serde_json::to_value(launch::launch_batch(app, event).await)?)
+}
+
+/// Handles recovery's rule.
+pub async fn recovery(app: &App, _event: Value) -> Handled {
+    Ok(serde_json::to_value(recover::recover(app, app.now()).await)?)
 }
 
 /// Handles a request of the HTTP API.

@@ -15,6 +15,7 @@ pub mod manage;
 pub mod message;
 pub mod metrics;
 pub mod queue;
+pub mod recover;
 pub mod settings;
 pub mod store;
 pub mod tables;

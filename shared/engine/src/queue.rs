@@ -23,6 +23,14 @@ const CONCURRENCY: usize = 16;
 pub struct Queue {
     client: Client,
     url: String,
+    dead_letters_url: String,
+}
+
+/// A message that was delivered too often.
+pub struct DeadLetter {
+    /// What it says.
+    pub body: String,
+    receipt: String,
 }
 
 /// A message and the owner whose share of the queue it takes.
@@ -37,7 +45,11 @@ pub struct Parcel {
 impl Queue {
     /// The queue of a deployment.
     pub fn new(client: Client, settings: &Settings) -> Queue {
-        Queue { client, url: settings.launch_queue_url.clone() }
+        Queue {
+            client,
+            url: settings.launch_queue_url.clone(),
+            dead_letters_url: settings.dead_letter_queue_url.clone(),
+        }
     }
 
     /// Sends every parcel, ten to a call, so that it arrives no later than its second. Answers for
@@ -87,6 +99,35 @@ impl Queue {
         answers
     }
 
+    /// Some dead letters; they come again later unless they are buried.
+    pub async fn dead_letters(&self) -> Result<Vec<DeadLetter>, Fault> {
+        let received = self
+            .client
+            .receive_message()
+            .queue_url(&self.dead_letters_url)
+            .max_number_of_messages(MAX_BATCH as i32)
+            .send()
+            .await
+            .map_err(sdk("receive dead letters"))?;
+        let letter = |message: aws_sdk_sqs::types::Message| DeadLetter {
+            body: message.body.unwrap_or_default(),
+            receipt: message.receipt_handle.unwrap_or_default(),
+        };
+        Ok(received.messages.unwrap_or_default().into_iter().map(letter).collect())
+    }
+
+    /// Deletes a dead letter that was dealt with.
+    pub async fn bury(&self, letter: &DeadLetter) -> Result<(), Fault> {
+        self.client
+            .delete_message()
+            .queue_url(&self.dead_letters_url)
+            .receipt_handle(&letter.receipt)
+            .send()
+            .await
+            .map_err(sdk("delete dead letter"))?;
+        Ok(())
+    }
+
     /// Hides a delivered message for a while: it is too early, or its target needs a rest.
     pub async fn hide(&self, receipt: &str, seconds: i64) -> Result<(), Fault> {
         // Twelve hours is the longest SQS hides a message.
@@ -110,7 +151,7 @@ fn delay_seconds(launch_at: Instant, now: Instant) -> i32 {
 }
 
 /// A message group takes a limited alphabet and length; an owner's name may not.
-fn group(owner: &str) -> String {
+pub(crate) fn group(owner: &str) -> String {
     let fits =
         !owner.is_empty() && owner.len() <= 128 && owner.chars().all(|c| c.is_ascii_graphic());
     if fits { owner.to_owned() } else { hex(&Sha256::digest(owner)) }

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use belfry_core::definition::House;
 use belfry_core::plan::Horizon;
+use belfry_core::recovery::Limits;
 use belfry_core::schedule::{Catchup, Overlap};
 use chrono::Duration;
 use serde::de::DeserializeOwned;
@@ -19,6 +20,8 @@ pub struct Settings {
     pub workflows_table: String,
     /// Where fires wait for their second.
     pub launch_queue_url: String,
+    /// Where messages go that were delivered too often.
+    pub dead_letter_queue_url: String,
     /// Parts of the due and sweep indexes.
     pub due_shards: u32,
     /// How far the tick looks and how much it takes on.
@@ -27,8 +30,8 @@ pub struct Settings {
     pub house: House,
     /// How long finished runs are kept.
     pub run_ttl: Duration,
-    /// A run without a handoff for so long is lost.
-    pub lost_after: Duration,
+    /// How hard recovery tries.
+    pub recovery: Limits,
     /// Launches tried before a run has failed.
     pub launch_attempts: u32,
     /// How long a launcher may hold a run before another delivery takes it over.
@@ -81,6 +84,7 @@ rows! {
     RUNS_TABLE None, "table of runs";
     WORKFLOWS_TABLE None, "table of workflow versions";
     LAUNCH_QUEUE_URL None, "queue where fires wait for their second";
+    DEAD_LETTER_QUEUE_URL None, "queue of messages that were delivered too often";
     SIGNING_KEY None, "key of the signature HTTPS targets receive, 16 bytes or more";
     DUE_SHARDS Some("8"), "parts of the due index, 1 to 1000; do not change it while schedules exist";
     LOOKAHEAD_MS Some("90000"), "fires up to this far ahead are recorded and sent; at least the rule's rate and what it may be late";
@@ -92,6 +96,8 @@ rows! {
     ALLOWED_TIMEZONES Some(""), "zones schedules may use, separated by commas; empty allows all";
     RUN_TTL_DAYS Some("90"), "days a finished run is kept";
     LOST_AFTER_S Some("300"), "seconds after which a run without a handoff is lost";
+    RECOVERY_MAX_ATTEMPTS Some("3"), "how often a lost run is sent again before it is abandoned";
+    RECOVERY_MAX_AGE_S Some("86400"), "seconds after its time at which a lost run is abandoned";
     LAUNCH_MAX_ATTEMPTS Some("5"), "launches tried before a run has failed";
     LAUNCH_LEASE_S Some("60"), "seconds a launcher may hold a run before another delivery takes it over";
     TARGET_TIMEOUT_MS Some("10000"), "time a target may take to answer";
@@ -109,6 +115,7 @@ impl Settings {
             runs_table: reader.text("RUNS_TABLE"),
             workflows_table: reader.text("WORKFLOWS_TABLE"),
             launch_queue_url: reader.text("LAUNCH_QUEUE_URL"),
+            dead_letter_queue_url: reader.text("DEAD_LETTER_QUEUE_URL"),
             due_shards: reader.number("DUE_SHARDS", 1, 1000),
             horizon: Horizon {
                 lookahead: Duration::milliseconds(reader.number("LOOKAHEAD_MS", 0, 900_000)),
@@ -122,7 +129,11 @@ impl Settings {
                 allowed_zones: reader.list("ALLOWED_TIMEZONES"),
             },
             run_ttl: Duration::days(reader.number("RUN_TTL_DAYS", 1, 3660)),
-            lost_after: Duration::seconds(reader.number("LOST_AFTER_S", 60, 86_400)),
+            recovery: Limits {
+                lost_after: Duration::seconds(reader.number("LOST_AFTER_S", 60, 86_400)),
+                max_attempts: reader.number("RECOVERY_MAX_ATTEMPTS", 0, 100),
+                max_age: Duration::seconds(reader.number("RECOVERY_MAX_AGE_S", 60, 31_536_000)),
+            },
             launch_attempts: reader.number("LAUNCH_MAX_ATTEMPTS", 1, 100),
             launch_lease: Duration::seconds(reader.number("LAUNCH_LEASE_S", 1, 900)),
             target_timeout: Duration::milliseconds(reader.number("TARGET_TIMEOUT_MS", 1, 900_000)),
@@ -201,6 +212,7 @@ mod tests {
         assert_eq!(
             names,
             [
+                "DEAD_LETTER_QUEUE_URL",
                 "DEFAULT_OVERLAP_POLICY",
                 "DUE_SHARDS",
                 "LAUNCH_QUEUE_URL",

@@ -14,7 +14,7 @@ use super::problem::Problem;
 use super::request::{Answer, Request};
 use super::validate;
 use crate::app::App;
-use crate::manage::{self, Saving, Wanted};
+use crate::manage::{self, Saving, Trigger, Wanted};
 use crate::store::HistoryQuery;
 
 /// A page no caller asked a size of.
@@ -64,7 +64,7 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
         ("POST", ["schedules", id, "trigger"]) => trigger(app, request, &known(id)?).await,
         ("GET", ["schedules", id, "runs"]) => history(app, request, &known(id)?).await,
         ("GET", ["runs", id]) => {
-            let run = manage::run(app, request.caller()?, &known_run(id)?).await?;
+            let run = manage::one_run(app, request.caller()?, &known_run(id)?).await?;
             Ok(Answer::json(200, &run))
         }
         ("POST", ["runs", id, "status"]) => {
@@ -145,10 +145,13 @@ async fn trigger(app: &App, request: &Request, id: &ScheduleId) -> Routed {
     let given = |field: &str| body.get(field).filter(|value| !value.is_null()).cloned();
     let overlap = given("overlap_policy").map(serde_json::from_value::<Overlap>).transpose();
     let overlap = overlap.map_err(|_| Problem::field("overlap_policy", "must be skip or allow"))?;
-    let unique = request.header("idempotency-key").unwrap_or(&request.request_id);
-    let caller = request.caller()?;
-    let run = manage::trigger(app, caller, id, unique, given("payload"), overlap).await?;
-    Ok(Answer::json(202, &run))
+    let asked = Trigger {
+        request_id: request.request_id.clone(),
+        idempotency_key: request.header("idempotency-key").map(str::to_owned),
+        payload: given("payload"),
+        overlap_policy: overlap,
+    };
+    Ok(Answer::json(202, &manage::trigger(app, request.caller()?, id, asked).await?))
 }
 
 async fn history(app: &App, request: &Request, id: &ScheduleId) -> Routed {

@@ -26,8 +26,8 @@ use crate::store::{Change, Edit, Saved, Stored};
 
 /// Writers without `If-Match` start over this often when they meet another.
 const TRIES: usize = 5;
-/// A run older than this has launched or is past recovery, unless it is being caught up.
-const OLDEST_ON_ITS_WAY: Duration = Duration::hours(48);
+/// A run older than this launches only by recovery, which judges it anew.
+const OLDEST_ON_ITS_WAY: Duration = Duration::hours(2);
 /// Confirmations and cancellations under way at once.
 const CONCURRENCY: usize = 16;
 
@@ -75,7 +75,10 @@ pub async fn put(
             Stored::Schedule(both) => {
                 let (clock, spec) = owned(*both, caller)?;
                 check_revision(&clock, if_match)?;
-                change(app, caller, clock, spec, definition.clone(), "updated").await
+                {
+                    let note = spec.pause_note.clone();
+                    change(app, caller, clock, spec, definition.clone(), note, "updated").await
+                }
             }
             _ if if_match.is_some() => return Err(Refusal::Stale { current: 0 }),
             Stored::Deleted { revision } => {
@@ -99,7 +102,7 @@ pub async fn patch(
     body: &Value,
     if_match: Option<u64>,
 ) -> Result<Saving, Refusal> {
-    check_size(body)?;
+    check_size(payload(body))?;
     let house = &app.settings.house;
     let edit = |old: &Definition| old.patched(body, id, house);
     alter(app, caller, id, if_match, "updated", None, edit).await
@@ -180,8 +183,12 @@ fn check_revision(clock: &Clock, if_match: Option<u64>) -> Result<(), Refusal> {
     }
 }
 
-fn check_size(body: &Value) -> Result<(), Refusal> {
-    let payload = body.get("payload").or_else(|| body.get("test_payload"));
+fn payload(body: &Value) -> Option<&Value> {
+    body.get("payload").or_else(|| body.get("test_payload"))
+}
+
+/// A payload must fit the messages and items it travels in.
+pub(super) fn check_size(payload: Option<&Value>) -> Result<(), Refusal> {
     match payload {
         Some(payload) if payload.to_string().len() > MAX_PAYLOAD => {
             let message = format!("must be at most {MAX_PAYLOAD} bytes");
@@ -192,7 +199,7 @@ fn check_size(body: &Value) -> Result<(), Refusal> {
 }
 
 fn read(app: &App, body: &Value, id: &ScheduleId) -> Result<Definition, Refusal> {
-    check_size(body)?;
+    check_size(payload(body))?;
     Definition::parse(body, id, &app.settings.house).map_err(Refusal::Invalid)
 }
 
@@ -264,8 +271,8 @@ async fn alter(
         let (clock, mut spec) = load(app, caller, id).await?;
         check_revision(&clock, if_match)?;
         let definition = edit(&Definition::of(&clock, &spec)).map_err(Refusal::Invalid)?;
-        spec.pause_note = note.clone().or(spec.pause_note);
-        match change(app, caller, clock, spec, definition, verb).await {
+        let note = note.clone().or(spec.pause_note.take());
+        match change(app, caller, clock, spec, definition, note, verb).await {
             Err(Refusal::Stale { .. }) if if_match.is_none() => {}
             saved => return saved,
         }
@@ -279,26 +286,26 @@ async fn change(
     old: Clock,
     old_spec: Spec,
     definition: Definition,
+    note: Option<String>,
     verb: &str,
 ) -> Result<Saving, Refusal> {
     let now = app.now();
     let version = resolve_version(app, &definition).await?;
     let definition = Definition { version: Some(version), ..definition };
-    if definition == Definition::of(&old, &old_spec) {
+    let note = note.filter(|_| definition.paused);
+    if definition == Definition::of(&old, &old_spec) && note == old_spec.pause_note {
+        // It may be a second try of a change that stood, and whose first try ended before this.
+        settle_unlaunched(app, &old, Some(&old), old.revision, now).await?;
         return Ok(saving(false, &old, &old_spec, now));
     }
     let moves = definition.timing != old.timing || definition.paused != old.paused;
-    if moves && !old.paused && old.next_run_at.is_some_and(|next| next <= now) {
-        // What came due under the old definition is recorded under it before it is replaced.
-        let overdue = Horizon { lookahead: Duration::zero(), ..app.settings.horizon.clone() };
-        emit::emit(app, vec![old.clone()], &overdue, now).await;
-    }
+    let position = if moves { emit_overdue(app, &old, now).await? } else { now };
     let id = old.schedule_id.clone();
     let revision = old.revision + 1;
     let clock = Clock {
         revision,
         next_run_at: match moves {
-            true => first_fire(&definition, &id, old.created_at, now),
+            true => first_fire(&definition, &id, old.created_at, position),
             false => old.next_run_at,
         },
         timing: definition.timing.clone(),
@@ -308,11 +315,10 @@ async fn change(
         paused: definition.paused,
         ..old.clone()
     };
-    let note = old_spec.pause_note.filter(|_| definition.paused);
     let spec = spec(definition, revision, note, now);
     let log = entry(&clock, caller, verb, now);
-    let position = if moves { Edit::MovePosition } else { Edit::KeepPosition };
-    match app.store.edit_schedule(old.revision, &clock, &spec, &log, position).await? {
+    let edit = if moves { Edit::MovePosition } else { Edit::KeepPosition };
+    match app.store.edit_schedule(old.revision, &clock, &spec, &log, edit).await? {
         Saved::Stale => Err(Refusal::Stale { current: revision }),
         Saved::Yes => {
             settle_unlaunched(app, &clock, Some(&clock), revision, now).await?;
@@ -323,6 +329,25 @@ async fn change(
             Ok(saving(false, &clock, &spec, now))
         }
     }
+}
+
+/// Records under the old definition what came due under it, before it is replaced. Answers with
+/// the instant behind which the new definition begins: now, or before what is still to be recorded.
+async fn emit_overdue(app: &App, old: &Clock, now: Instant) -> Result<Instant, Fault> {
+    if old.paused || old.next_run_at.is_none_or(|next| next > now) {
+        return Ok(now);
+    }
+    let overdue = Horizon { lookahead: Duration::zero(), ..app.settings.horizon.clone() };
+    let report = emit::emit(app, vec![old.clone()], &overdue, now).await;
+    if report.failed > 0 {
+        let problem = "what came due before the change could not be recorded";
+        return Err(Fault { doing: format!("change {}", old.schedule_id), source: problem.into() });
+    }
+    let left = match app.store.schedule(&old.schedule_id).await? {
+        Stored::Schedule(both) => both.0.next_run_at.filter(|next| *next <= now),
+        _ => None,
+    };
+    Ok(left.map_or(now, |next| next - Duration::seconds(1)))
 }
 
 /// Confirms or cancels every run that has not launched, by the definition as it is now.

@@ -9,7 +9,7 @@ use belfry_core::invalid::Invalid;
 
 pub use edit::{Saving, create, delete, patch, pause, put, resume};
 pub use read::{Listing, Wanted, list, one};
-pub use runs::{feedback, history, run, trigger};
+pub use runs::{Trigger, feedback, history, one_run, trigger};
 pub use workflows::{publish, version};
 
 use crate::fault::Fault;

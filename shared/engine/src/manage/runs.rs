@@ -3,19 +3,19 @@
 use belfry_core::id::{Cause, RunId, ScheduleId};
 use belfry_core::instant;
 use belfry_core::plan::Fire;
-use belfry_core::run::{MAX_RESULT, Reason, Run, Status, Trigger, cut};
+use belfry_core::run::{self, MAX_RESULT, Reason, Run, Status, cut};
 use belfry_core::schedule::Overlap;
 use serde_json::{Value, json};
 use tracing::info;
 
-use super::edit::load;
+use super::edit::{check_size, load};
 use super::{Caller, Refusal};
 use crate::app::App;
 use crate::emit::parcel;
-use crate::store::{HistoryQuery, Outcome, Stored};
+use crate::store::{HistoryQuery, Outcome, Put, Stored};
 
 /// One run.
-pub async fn run(app: &App, caller: &Caller, id: &RunId) -> Result<Value, Refusal> {
+pub async fn one_run(app: &App, caller: &Caller, id: &RunId) -> Result<Value, Refusal> {
     Ok(owned_run(app, caller, id).await?.view(id))
 }
 
@@ -37,29 +37,50 @@ pub async fn history(
     Ok(json!({"items": items, "next_cursor": history.cursor}))
 }
 
-/// Runs a schedule now, beside its clock. `unique` makes asking twice in a second one run.
+/// What a caller asks of a run by hand.
+pub struct Trigger {
+    /// Names the run: unique for each request.
+    pub request_id: String,
+    /// A key of the caller's: asking again with it within a day is asking for the same run.
+    pub idempotency_key: Option<String>,
+    /// What the run is given instead of the schedule's payload.
+    pub payload: Option<Value>,
+    /// The overlap policy it is under instead of the schedule's.
+    pub overlap_policy: Option<Overlap>,
+}
+
+/// Runs a schedule now, beside its clock.
 pub async fn trigger(
     app: &App,
     caller: &Caller,
     schedule: &ScheduleId,
-    unique: &str,
-    payload: Option<Value>,
-    overlap_policy: Option<Overlap>,
+    asked: Trigger,
 ) -> Result<Value, Refusal> {
+    check_size(asked.payload.as_ref())?;
     let (clock, _) = load(app, caller, schedule).await?;
     let now = app.now();
+    let unique = asked.idempotency_key.as_deref().unwrap_or(&asked.request_id);
     let id = RunId::caused(schedule, instant::whole_second(now), Cause::manual(unique));
+    let id = match &asked.idempotency_key {
+        None => id,
+        Some(key) => app.store.remember_trigger(key, &id, now).await?,
+    };
     let run = Run {
-        payload,
-        overlap_policy,
-        ..Run::planned(Trigger::Manual, &clock.owner, clock.revision, now, now)
+        payload: asked.payload,
+        overlap_policy: asked.overlap_policy,
+        ..Run::planned(run::Trigger::Manual, &clock.owner, clock.revision, now, now)
     };
     let fire = Fire { id, run };
-    app.store.put_run(&fire).await?;
-    let sent = app.queue.send(&[parcel(fire.id.clone(), &fire.run)], now).await;
+    let run = match app.store.put_run(&fire).await? {
+        Put::New => fire.run,
+        Put::Unlaunched(run) => *run,
+        Put::Beyond => return Ok(owned_run(app, caller, &fire.id).await?.view(&fire.id)),
+    };
+    // If this fails the caller hears of it, and recovery finds the run all the same.
+    let sent = app.queue.send(&[parcel(fire.id.clone(), &run)], now).await;
     sent.into_iter().collect::<Result<(), _>>()?;
     info!(run_id = %fire.id, by = caller.sub, "triggered");
-    Ok(fire.run.view(&fire.id))
+    Ok(run.view(&fire.id))
 }
 
 /// Takes an executor's word on a run. The same word again changes nothing.
@@ -72,6 +93,10 @@ pub async fn feedback(
     let (status, outcome) = read_feedback(body)?;
     let run = owned_run(app, caller, id).await?;
     if run.status == status {
+        if let (Status::Started, Some(name)) = (status, &outcome.external_run_id) {
+            app.store.link_run(id, run.attempt, name).await?;
+            return Ok(owned_run(app, caller, id).await?.view(id));
+        }
         return Ok(run.view(id));
     }
     let not_allowed = |from: Status| {

@@ -23,6 +23,12 @@ pub(super) const RUN_IS_STARTED: &str = "#status = :started";
 /// Nothing that launched can be cancelled or confirmed.
 pub(super) const RUN_IS_UNLAUNCHED: &str = "#status IN (:enqueued, :queued)";
 
+/// Recovery acts on a run as it saw it: nobody claimed, ended or recovered it since.
+pub(super) const RUN_IS_AS_READ: &str = "#status = :seen AND attempt = :fence";
+
+/// There is something to look at.
+pub(super) const RUN_EXISTS: &str = "attribute_exists(run_at)";
+
 /// Under an unchanged definition there is room, or this run has its place already.
 pub(super) const SLOT_IS_FREE: &str = "revision = :revision \
      AND (attribute_not_exists(active) OR size(active) < :max OR contains(active, :run))";
@@ -40,3 +46,6 @@ pub(super) const CLOCK_EXISTS: &str = "attribute_exists(schedule_id)";
 
 /// A version never changes.
 pub(super) const VERSION_IS_NEW: &str = "attribute_not_exists(workflow_id)";
+
+/// A caller's key stands for one run until it is forgotten.
+pub(super) const KEY_IS_NEW: &str = "attribute_not_exists(run_id) OR expires_at < :now";

@@ -7,6 +7,7 @@ mod conditions;
 mod expression;
 mod runs;
 mod schedules;
+mod sweep;
 mod workflows;
 
 use std::collections::HashMap;
@@ -52,7 +53,7 @@ impl Store {
             workflows: settings.workflows_table.clone(),
             due_shards: settings.due_shards,
             run_ttl: settings.run_ttl,
-            lost_after: settings.lost_after,
+            lost_after: settings.recovery.lost_after,
         }
     }
 

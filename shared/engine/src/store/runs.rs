@@ -2,16 +2,17 @@
 
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure};
-use belfry_core::id::{RunId, ScheduleId};
+use belfry_core::id::{RunId, ScheduleId, hex};
 use belfry_core::instant::{self, Instant};
 use belfry_core::plan::Fire;
 use belfry_core::run::{Reason, Run, Status};
-use chrono::{Duration, DurationRound};
+use chrono::Duration;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use super::clocks::{is_refused, refused_item};
 use super::expression::Update;
-use super::{FORMAT, Item, Store, conditions, number, run_key, string, text};
+use super::{FORMAT, Item, Store, conditions, number, part_key, run_key, string, text};
 use crate::fault::{Fault, Unreadable, sdk};
 use crate::tables::{EXPIRES_AT, RUN_AT, SCHEDULE_ID, SWEEP};
 
@@ -113,7 +114,9 @@ impl Store {
         if fire.run.status.is_terminal() {
             item.insert(EXPIRES_AT.into(), self.expires_at(fire.run.enqueued_at));
         } else {
-            item.insert(SWEEP.into(), text(self.sweep_bucket(&fire.id, fire.run.launch_at)));
+            // Status changes leave it alone: an index entry is paid for once.
+            let look_at = fire.run.launch_at.max(fire.run.enqueued_at) + self.lost_after;
+            item.insert(SWEEP.into(), text(self.sweep_bucket(&fire.id, look_at)));
         }
         let put = self
             .client
@@ -142,12 +145,39 @@ impl Store {
         }
     }
 
-    /// The minute recovery looks at a run, and its shard. Status changes leave it alone: an index
-    /// entry is paid for once.
-    fn sweep_bucket(&self, id: &RunId, launch_at: Instant) -> String {
-        let look_at = launch_at + self.lost_after;
-        let minute = look_at.duration_round_up(Duration::minutes(1)).unwrap_or(look_at);
-        format!("{}#{}", instant::text(minute), id.schedule_id.shard(self.due_shards))
+    /// Remembers for a day which run a caller's key stands for. Answers with the run it stands for:
+    /// `id`, or the one it was used for before.
+    pub async fn remember_trigger(
+        &self,
+        key: &str,
+        id: &RunId,
+        now: Instant,
+    ) -> Result<RunId, Fault> {
+        let doing = || format!("remember the key of {id}");
+        let mut item = part_key(&id.schedule_id, &format!("trigger#{}", hex(&Sha256::digest(key))));
+        item.insert("run_id".into(), text(id.to_string()));
+        item.insert(FORMAT.0.into(), number(FORMAT.1));
+        item.insert(EXPIRES_AT.into(), number((now + Duration::days(1)).timestamp()));
+        let put = self
+            .client
+            .put_item()
+            .table_name(&self.schedules)
+            .set_item(Some(item))
+            .condition_expression(conditions::KEY_IS_NEW)
+            .expression_attribute_values(":now", number(now.timestamp()))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .send()
+            .await;
+        match put {
+            Ok(_) => Ok(id.clone()),
+            Err(error) => match error.as_service_error() {
+                Some(PutItemError::ConditionalCheckFailedException(refusal)) => {
+                    let old = refusal.item().and_then(|item| string(item, "run_id")?.parse().ok());
+                    old.ok_or_else(|| Fault::new(doing(), Unreadable("its run".to_owned())))
+                }
+                _ => Err(sdk(doing())(error)),
+            },
+        }
     }
 
     /// Claims a run for a launcher that judged it by `revision` of its schedule.
@@ -221,7 +251,6 @@ impl Store {
             .set("finished_at", time(now))
             .set(EXPIRES_AT, self.expires_at(now))
             .set_if("reason", reason(outcome.reason))
-            .set_if("error", outcome.error.clone().map(text))
             .set_if("result", result)
             .set_if("external_run_id", outcome.external_run_id.clone().map(text))
             .set_if("blocked_by", outcome.blocked_by.clone().map(text))
@@ -229,6 +258,11 @@ impl Store {
             .remove("holder")
             .naming_status()
             .given(":started", text(Status::Started.as_str()));
+        // The error of an attempt that was tried again is not the run's.
+        update = match &outcome.error {
+            Some(error) => update.set("error", text(error)),
+            None => update.remove("error"),
+        };
         let condition = match fence {
             Some(fence) => {
                 update = update.given(":fence", number(fence));
@@ -239,10 +273,13 @@ impl Store {
         self.update_run(id, update, condition, "finish run").await
     }
 
-    /// Writes the executor's name for a run that goes on.
+    /// Writes the executor's name for a run that goes on. From then on it is the executor's: no
+    /// launcher takes it over.
     pub async fn link_run(&self, id: &RunId, fence: u32, external: &str) -> Result<bool, Fault> {
         let update = Update::default()
             .set("external_run_id", text(external))
+            .remove("lease_until")
+            .remove("holder")
             .naming_status()
             .given(":started", text(Status::Started.as_str()))
             .given(":fence", number(fence));
@@ -290,7 +327,7 @@ impl Store {
         self.update_run(id, update, conditions::RUN_IS_UNLAUNCHED, "confirm run").await
     }
 
-    async fn update_run(
+    pub(super) async fn update_run(
         &self,
         id: &RunId,
         update: Update,
@@ -409,7 +446,7 @@ impl Store {
     }
 }
 
-fn unlaunched(update: Update) -> Update {
+pub(super) fn unlaunched(update: Update) -> Update {
     update
         .naming_status()
         .given(":enqueued", text(Status::Enqueued.as_str()))
@@ -420,11 +457,11 @@ fn reason(reason: Option<Reason>) -> Option<AttributeValue> {
     serde_dynamo::to_attribute_value(reason?).ok()
 }
 
-fn time(at: Instant) -> AttributeValue {
+pub(super) fn time(at: Instant) -> AttributeValue {
     text(at.to_rfc3339_opts(chrono::SecondsFormat::AutoSi, true))
 }
 
-fn read_run(item: Item) -> Result<(RunId, Run), Fault> {
+pub(super) fn read_run(item: Item) -> Result<(RunId, Run), Fault> {
     let unreadable = |what: String| Fault::new("read run", Unreadable(what));
     let id = || {
         let schedule_id = string(&item, SCHEDULE_ID)?.parse().ok()?;

@@ -52,7 +52,7 @@ fn named(id: Option<&str>) -> Accepted {
 pub(super) async fn send_message(
     client: &aws_sdk_sqs::Client,
     queue_url: &str,
-    owner: &str,
+    group: &str,
     key: &str,
     body: String,
 ) -> Result<Accepted, Refused> {
@@ -67,7 +67,7 @@ pub(super) async fn send_message(
         .message_attributes("Idempotency-Key", attribute)
         .message_body(body);
     if queue_url.ends_with(".fifo") {
-        request = request.message_deduplication_id(key).message_group_id(owner);
+        request = request.message_deduplication_id(key).message_group_id(group);
     }
     let answer = request.send().await.map_err(|error| refused(&error))?;
     Ok(named(answer.message_id()))

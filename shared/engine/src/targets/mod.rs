@@ -4,6 +4,7 @@ mod aws;
 mod http;
 
 use aws_config::SdkConfig;
+use belfry_core::definition::object;
 use belfry_core::id::RunId;
 use belfry_core::instant;
 use belfry_core::run::{Run, Status, cut};
@@ -13,6 +14,7 @@ use belfry_core::workflow::{Target, Workflow};
 use serde_json::{Value, json};
 
 use crate::fault::Fault;
+use crate::queue::group;
 use crate::settings::Settings;
 
 /// The clients of every kind of target.
@@ -93,6 +95,10 @@ impl Launch<'_> {
                 "fence": self.run.attempt,
                 "upcoming": view::upcoming(self.clock, from, 5),
             });
+            if let Some(recovery) = self.run.recovery_view(self.id) {
+                let (metadata, recovery) = (object(&body["metadata"]), object(&recovery));
+                body["metadata"] = metadata.into_iter().chain(recovery).collect();
+            }
         }
         body
     }
@@ -121,7 +127,8 @@ impl Targets {
         match &launch.workflow.target {
             Target::Http { url } => self.http.post(url, &key, body, now).await,
             Target::Sqs { queue_url } => {
-                aws::send_message(&self.sqs, queue_url, &launch.clock.owner, &key, body).await
+                let group = group(&launch.clock.owner);
+                aws::send_message(&self.sqs, queue_url, &group, &key, body).await
             }
             Target::Lambda { function } => aws::invoke(&self.lambda, function, body).await,
             Target::StepFunctions { state_machine_arn } => {

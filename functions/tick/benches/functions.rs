@@ -1,13 +1,15 @@
 //! The functions as Lambda meets them: how large their binaries are, and how long each takes from
 //! the start of its process to its first poll of the Runtime API.
 
+#![expect(clippy::unwrap_used, reason = "a measurement that cannot go on has failed")]
+
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-const FUNCTIONS: [&str; 3] = ["tick", "launcher", "api"];
+const FUNCTIONS: [&str; 4] = ["tick", "launcher", "recovery", "api"];
 const STARTS: usize = 21;
 const MIB: f64 = 1024.0 * 1024.0;
 /// What a function may weigh, in MiB: its binary, and its compressed package.
@@ -82,6 +84,7 @@ fn cold_start(binary: &Path) -> Duration {
         .env("RUNS_TABLE", "runs")
         .env("WORKFLOWS_TABLE", "workflows")
         .env("LAUNCH_QUEUE_URL", "http://127.0.0.1:1/0/launch")
+        .env("DEAD_LETTER_QUEUE_URL", "http://127.0.0.1:1/0/dead")
         .env("SIGNING_KEY", "a key for the bench")
         .stdout(Stdio::null())
         .stderr(Stdio::null())

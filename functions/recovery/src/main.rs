@@ -1,0 +1,13 @@
+//! Recovery: finds runs that nobody works on and has them launched or explained.
+
+use belfry_engine::app::App;
+use belfry_engine::{handlers, log};
+use lambda_runtime::{Error, LambdaEvent, run, service_fn};
+use serde_json::Value;
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    log::start_from_environment();
+    let app = &App::from_environment().await?;
+    run(service_fn(|event: LambdaEvent<Value>| handlers::recovery(app, event.payload))).await
+}

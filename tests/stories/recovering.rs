@@ -1,0 +1,173 @@
+//! Recovery alone has every orphan launched or explained.
+
+use belfry_core::plan::Fire;
+use belfry_core::run::{Run, Trigger};
+use belfry_engine::store::Claim;
+use belfry_tests::World;
+use chrono::Duration;
+use serde_json::{Value, json};
+
+/// A world with a schedule that fires at 00:10 and never sees a tick again.
+async fn world_without_ticks(more: &Value) -> World {
+    let world = World::new().await;
+    let target = json!({"kind": "http", "url": world.executor.url});
+    world.workflow("t", &json!({"target": target, "completion": "tracked"})).await;
+    world.schedule("report", "0 10 0 * * *", more).await;
+    world.pass_without_ticks(Duration::minutes(9)).await;
+    world
+}
+
+/// Recovery's rule, once a minute, and messages; no tick.
+async fn recover_for(world: &World, minutes: i64) {
+    for _ in 0..minutes {
+        world.pass_without_ticks(Duration::minutes(1)).await;
+        world.recover().await;
+        world.deliver().await;
+    }
+}
+
+async fn only_run(world: &World) -> Value {
+    let runs = world.runs("report").await;
+    let [run] = runs.as_slice() else { panic!("{runs:#?}") };
+    run.clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tick_that_died_after_the_put_is_made_good() {
+    let world = world_without_ticks(&json!({})).await;
+    let id = world.fire("report", "00:10:00");
+    let trigger = Trigger::Schedule("0 10 0 * * *".to_owned());
+    let run = Run::planned(trigger, "ann", 1, id.run_at, world.now());
+    world.app.store.put_run(&Fire { id, run }).await.unwrap();
+    recover_for(&world, 5).await;
+    assert!(world.executor.launches().is_empty(), "it is not lost yet");
+    recover_for(&world, 3).await;
+    let [launch] = world.executor.launches().try_into().unwrap();
+    let metadata = &launch.body["metadata"];
+    assert_eq!(metadata["is_recovery"], true);
+    assert_eq!(metadata["original_scheduled_time"], "2026-01-01T00:10:00Z");
+    assert_eq!(metadata["execution_id"], "report@2026-01-01T00:10:00Z");
+    assert!(metadata["recovery_attempt_time"].is_string());
+    let run = only_run(&world).await;
+    assert_eq!((&run["status"], &run["recovery"]["attempts"]), (&json!("SUCCESS"), &json!(1)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_was_lost_is_made_good() {
+    let world = world_without_ticks(&json!({})).await;
+    world.tick().await;
+    world.lose_messages().await;
+    recover_for(&world, 10).await;
+    assert_eq!(world.executor.run_ids(), ["report@2026-01-01T00:10:00Z"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_launcher_that_died_after_its_claim_is_made_good_though_its_message_is_gone() {
+    let world = world_without_ticks(&json!({})).await;
+    world.tick().await;
+    world.lose_messages().await;
+    world.pass_without_ticks(Duration::minutes(1)).await;
+    let id = world.fire("report", "00:10:00");
+    let lease = Duration::seconds(60);
+    let claim = world.app.store.claim_run(&id, 1, "m", lease, world.now()).await.unwrap();
+    assert!(matches!(claim, Claim::Won(_)));
+    recover_for(&world, 12).await;
+    assert_eq!(world.executor.run_ids(), ["report@2026-01-01T00:10:00Z"]);
+    assert_eq!(only_run(&world).await["attempt"], 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_keeps_getting_lost_is_abandoned_after_three_attempts() {
+    let world = world_without_ticks(&json!({})).await;
+    world.tick().await;
+    let mut resent = 0;
+    for _ in 0..40 {
+        world.lose_messages().await;
+        world.pass_without_ticks(Duration::minutes(1)).await;
+        resent += world.recover().await["resent"].as_u64().unwrap();
+    }
+    assert_eq!(resent, 3);
+    let run = only_run(&world).await;
+    assert_eq!((&run["status"], &run["reason"]), (&json!("ABANDONED"), &json!("lost")));
+    assert!(world.executor.launches().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_recovered_for_a_schedule_that_was_paused_or_deleted_behind_an_edit() {
+    let world = world_without_ticks(&json!({})).await;
+    world.tick().await;
+    world.lose_messages().await;
+    world.ok("POST", "/schedules/report/pause", &Value::Null).await;
+    recover_for(&world, 10).await;
+    assert_eq!(only_run(&world).await["reason"], "paused");
+    assert!(world.executor.launches().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tracked_run_that_takes_too_long_fails_and_frees_its_slot() {
+    let more = json!({"workflow_id": "t", "max_runtime_s": 900, "overlap_policy": "skip"});
+    let world = world_without_ticks(&more).await;
+    world.tick().await;
+    recover_for(&world, 15).await;
+    assert_eq!(only_run(&world).await["status"], "STARTED");
+    recover_for(&world, 3).await;
+    let run = only_run(&world).await;
+    assert_eq!((&run["status"], &run["reason"]), (&json!("FAILED"), &json!("timeout")));
+    world.ok("POST", "/schedules/report/trigger", &Value::Null).await;
+    world.deliver().await;
+    assert_eq!(world.executor.launches().len(), 2, "the slot is free");
+    let done = json!({"status": "SUCCESS"});
+    let late = world.call("POST", "/runs/report@2026-01-01T00:10:00Z/status", &done).await;
+    assert_eq!(late.0, 409);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dead_letter_is_opened_and_its_run_launched() {
+    let world = world_without_ticks(&json!({})).await;
+    world.tick().await;
+    let client = aws_sdk_sqs::Client::new(&world.services.sdk());
+    let (queue, dead) =
+        (&world.app.settings.launch_queue_url, &world.app.settings.dead_letter_queue_url);
+    world.time.advance(Duration::minutes(1));
+    let received = client.receive_message().queue_url(queue).send().await.unwrap();
+    let body = received.messages()[0].body().unwrap();
+    client.send_message().queue_url(dead).message_body(body).send().await.unwrap();
+    client.send_message().queue_url(dead).message_body("what is this").send().await.unwrap();
+    world.lose_messages().await;
+    let report = world.recover().await;
+    assert_eq!((&report["resent"], &report["poison"]), (&json!(1), &json!(1)), "{report}");
+    world.deliver().await;
+    assert_eq!(world.executor.run_ids(), ["report@2026-01-01T00:10:00Z"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outage_of_recovery_itself_is_caught_up() {
+    let world = world_without_ticks(&json!({})).await;
+    world.recover().await;
+    world.tick().await;
+    world.lose_messages().await;
+    world.pass_without_ticks(Duration::hours(5)).await;
+    let mut calls = 0;
+    while world.executor.launches().is_empty() {
+        world.recover().await;
+        world.deliver().await;
+        calls += 1;
+        assert!(calls < 5, "a bounded number of calls");
+    }
+    assert_eq!(world.executor.run_ids(), ["report@2026-01-01T00:10:00Z"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_ended_well_is_left_alone() {
+    let world = World::new().await;
+    world.schedule("report", "* * * * *", &json!({})).await;
+    let mut looked_at = 0;
+    for _ in 0..20 {
+        world.pass(Duration::minutes(1)).await;
+        let report = world.recover().await;
+        looked_at += report["looked_at"].as_u64().unwrap();
+        assert_eq!((&report["resent"], &report["failed"]), (&json!(0), &json!(0)), "{report}");
+    }
+    assert!(looked_at >= 13, "each run is looked at once: {looked_at}");
+    assert_eq!(world.executor.launches().len(), 20);
+}
