@@ -5,6 +5,7 @@ use std::sync::Arc;
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{Instant, text};
 use belfry_engine::app::App;
+use belfry_engine::store::Claimant;
 use belfry_engine::{handlers, metrics};
 use belfry_local::functions::{Function, Functions};
 use belfry_local::mapping::Mapping;
@@ -299,4 +300,9 @@ impl World {
         let at = |place| text(first + Duration::seconds(step * place));
         (0..count).map(|place| format!("{schedule}@{}", at(place))).collect()
     }
+}
+
+/// A launcher that was brought a run by this message.
+pub fn claimant(message: &str) -> Claimant<'_> {
+    Claimant { message, call: "a call of the story's" }
 }

@@ -5,6 +5,7 @@ use chrono::Duration;
 use serde_json::{Value, json};
 
 use belfry_tests::World;
+use belfry_tests::world::claimant;
 
 fn row(at: &str, status: &str, reason: &str) -> (String, String, String) {
     (at.to_owned(), status.to_owned(), reason.to_owned())
@@ -82,7 +83,8 @@ async fn a_launcher_that_died_is_replaced_when_its_lease_is_over_and_cannot_writ
     let holder = messages[0].message_id().unwrap().to_owned();
     let id = world.fire("report", "00:01:00");
     let lease = Duration::seconds(60);
-    let claim = world.app.store.claim_run(&id, 1, &holder, lease, world.now()).await.unwrap();
+    let claim =
+        world.app.store.claim_run(&id, 1, &claimant(&holder), lease, world.now()).await.unwrap();
     let Claim::Won(dead) = claim else { panic!("{claim:?}") };
 
     world.pass(Duration::seconds(50)).await;

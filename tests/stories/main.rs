@@ -6,5 +6,6 @@ mod cost;
 mod edits;
 mod firing;
 mod launching;
+mod queueing;
 mod recovering;
 mod targets;

@@ -4,6 +4,7 @@ use belfry_core::plan::Fire;
 use belfry_core::run::{Run, Trigger};
 use belfry_engine::store::Claim;
 use belfry_tests::World;
+use belfry_tests::world::claimant;
 use chrono::Duration;
 use serde_json::{Value, json};
 
@@ -69,7 +70,8 @@ async fn a_launcher_that_died_after_its_claim_is_made_good_though_its_message_is
     world.pass_without_ticks(Duration::minutes(1)).await;
     let id = world.fire("report", "00:10:00");
     let lease = Duration::seconds(60);
-    let claim = world.app.store.claim_run(&id, 1, "m", lease, world.now()).await.unwrap();
+    let claim =
+        world.app.store.claim_run(&id, 1, &claimant("m"), lease, world.now()).await.unwrap();
     assert!(matches!(claim, Claim::Won(_)));
     recover_for(&world, 12).await;
     assert_eq!(world.executor.run_ids(), ["report@2026-01-01T00:10:00Z"]);

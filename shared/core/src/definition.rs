@@ -307,7 +307,7 @@ impl Form {
                 .number("jitter_ms", 0, MAX_JITTER_MS)
                 .map_or(house.jitter_ms, |n| n as u32),
             overlap_policy: self
-                .choice("overlap_policy", "skip or allow")
+                .choice("overlap_policy", "skip, allow or queue")
                 .unwrap_or(house.overlap_policy),
             max_concurrent: self.number("max_concurrent", 1, 100).map_or(1, |n| n as u32),
             catchup_policy: self
@@ -429,6 +429,7 @@ pub(crate) mod tests {
             last_run_at: None,
             last_run_id: None,
             active: Default::default(),
+            last_claimed: None,
         }
     }
 

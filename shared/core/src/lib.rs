@@ -11,6 +11,7 @@ pub mod invalid;
 pub mod jitter;
 pub mod json_text;
 pub mod launch;
+pub mod overlap;
 pub mod plan;
 pub mod recovery;
 pub mod run;

@@ -181,6 +181,8 @@ pub enum Reason {
     Missed,
     /// An earlier run still held the slot.
     Overlap,
+    /// As many runs as may wait were waiting.
+    QueueFull,
     /// The schedule was paused before it launched.
     Paused,
     /// The schedule was deleted before it launched.

@@ -48,6 +48,9 @@ pub struct Clock {
     /// Sort keys of the runs that hold a slot, for the policies that count them.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub active: BTreeSet<String>,
+    /// The run that took a slot last: under `queue`, every run before it has had its turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_claimed: Option<String>,
 }
 
 /// What the user wrote and only the user changes.
@@ -110,7 +113,7 @@ pub struct Policies {
     pub jitter_ms: u32,
     /// What happens when the previous run is still going.
     pub overlap_policy: Overlap,
-    /// How many runs may go at once under `skip`.
+    /// How many runs may go at once under `skip` and `queue`.
     pub max_concurrent: u32,
     /// What happens to fires missed by more than the grace.
     pub catchup_policy: Catchup,
@@ -127,6 +130,8 @@ pub enum Overlap {
     Skip,
     /// It is launched beside them.
     Allow,
+    /// It waits, and is launched when they have ended, in the order of the nominal times.
+    Queue,
 }
 
 /// What happens to a fire that was missed by more than the grace.

@@ -1,6 +1,7 @@
 //! The app: settings, clients and caches, made once per process and lent to every use case.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aws_config::SdkConfig;
@@ -32,6 +33,7 @@ pub struct App {
     pub time: Arc<dyn Time>,
     /// Where metrics go.
     pub metrics: Sink,
+    calls: AtomicU64,
     workflows: Mutex<HashMap<(WorkflowId, u32), Arc<Workflow>>>,
 }
 
@@ -51,6 +53,7 @@ impl App {
             settings,
             time,
             metrics: to_stdout,
+            calls: AtomicU64::new(0),
             workflows: Mutex::default(),
         })
     }
@@ -69,6 +72,12 @@ impl App {
     /// The present moment, in milliseconds: finer is noise in a record.
     pub fn now(&self) -> Instant {
         self.time.now().trunc_subsecs(3)
+    }
+
+    /// A name for one call of ours, to know it again by.
+    pub(crate) fn call_id(&self) -> String {
+        let number = self.calls.fetch_add(1, Ordering::Relaxed);
+        format!("{}.{number}", self.time.now().timestamp_micros())
     }
 
     /// Publishes what a function counted.

@@ -16,8 +16,9 @@ use crate::app::App;
 use crate::fault::Fault;
 use crate::message::Message;
 use crate::metrics::Metric;
-use crate::store::{Claim, Outcome, Slot, Stored};
+use crate::store::{Claim, Claimant, Outcome, Slot, Stored};
 use crate::targets::{Accepted, Launch, Refused};
+use crate::turns::{self, Waited};
 
 /// A message this much too early is waited for: the queue counts in seconds, a fire in less.
 const WORTH_WAITING: Duration = Duration::seconds(2);
@@ -78,7 +79,7 @@ impl Report {
                 self.launched += 1;
                 self.drift_ms.push(*drift_ms);
             }
-            Ok(Handled::Ended(Reason::Overlap)) => self.skipped_overlap += 1,
+            Ok(Handled::Ended(Reason::Overlap | Reason::QueueFull)) => self.skipped_overlap += 1,
             Ok(Handled::Ended(Reason::LaunchFailed | Reason::WorkflowMissing)) => self.failed += 1,
             Ok(Handled::Ended(_)) => self.ended += 1,
             Ok(Handled::Nothing(_)) => self.nothing += 1,
@@ -168,15 +169,29 @@ async fn try_launch(app: &App, message: &Message, holder: &str) -> Result<Option
                 Verdict::Launch => Reason::Deleted,
             };
             let by = clock.map_or(message.revision, |clock| clock.revision);
-            return Ok(Some(match app.store.cancel_run(id, reason, by, app.now()).await? {
+            let cancelled = app.store.cancel_run(id, reason, by, app.now()).await?;
+            if let Some(clock) = clock {
+                turns::wake_next(app, clock, id).await?;
+            }
+            return Ok(Some(match cancelled {
                 true => Handled::Ended(reason),
                 false => Handled::Nothing("it launched or ended before"),
             }));
         }
     };
+    let overlap = overlap(app, clock, id).await?;
+    if overlap == Overlap::Queue {
+        match turns::wait_for_turn(app, clock, id).await? {
+            Waited::Starts => {}
+            Waited::Waits => return Ok(Some(Handled::Nothing("it waits for its turn"))),
+            Waited::Full => return Ok(Some(Handled::Ended(Reason::QueueFull))),
+        }
+    }
     let now = app.now();
     let lease = app.settings.launch_lease;
-    let run = match app.store.claim_run(id, clock.revision, holder, lease, now).await? {
+    let this_call = app.call_id();
+    let claimant = Claimant { message: holder, call: &this_call };
+    let run = match app.store.claim_run(id, clock.revision, &claimant, lease, now).await? {
         Claim::Won(run) => run,
         Claim::Changed => return Ok(None),
         Claim::Held(until) => {
@@ -187,19 +202,23 @@ async fn try_launch(app: &App, message: &Message, holder: &str) -> Result<Option
         Claim::Busy => return Ok(Some(Handled::Nothing("another message has it"))),
         Claim::Over(run) => {
             if run.status.is_terminal() && clock.active.contains(&id.sort_key()) {
-                app.store.release_slot(&id.schedule_id, &id.sort_key()).await?;
+                turns::pass_on(app, clock, id).await?;
             }
             return Ok(Some(Handled::Nothing("it ended before")));
         }
         Claim::Missing => return Ok(Some(Handled::Nothing("there is no such run"))),
     };
-    let overlap = run.overlap_policy.unwrap_or(clock.policies.overlap_policy);
-    if overlap == Overlap::Skip {
+    if overlap != Overlap::Allow {
         match take_slot(app, clock, id).await? {
             Slot::Taken => {}
             Slot::Changed => {
                 app.store.give_back_run(id, run.attempt, None).await?;
                 return Ok(None);
+            }
+            Slot::Full(_) if overlap == Overlap::Queue => {
+                app.store.give_back_run(id, run.attempt, None).await?;
+                let why = "another run was faster".to_owned();
+                return Ok(Some(Handled::Again { after_s: 1, why }));
             }
             Slot::Full(holders) => {
                 let outcome = Outcome {
@@ -211,27 +230,28 @@ async fn try_launch(app: &App, message: &Message, holder: &str) -> Result<Option
             }
         }
     }
-    call(app, Claimed { id, run, clock, spec, holds_slot: overlap == Overlap::Skip })
-        .await
-        .map(Some)
+    let holds_slot = overlap != Overlap::Allow;
+    call(app, Claimed { id, run, clock, spec, holds_slot }).await.map(Some)
 }
 
-/// Takes a slot, first freeing those whose runs have ended: a dead run never blocks its schedule.
+/// The policy a run is under: its schedule's, unless it was asked for by hand under another.
+async fn overlap(app: &App, clock: &Clock, id: &RunId) -> Result<Overlap, Fault> {
+    let own = match id.cause {
+        Some(_) => app.store.run(id).await?.and_then(|run| run.overlap_policy),
+        None => None,
+    };
+    Ok(own.unwrap_or(clock.policies.overlap_policy))
+}
+
+/// Takes a slot, if need be one whose run has ended.
 async fn take_slot(app: &App, clock: &Clock, id: &RunId) -> Result<Slot, Fault> {
     let slot = app.store.take_slot(clock, id).await?;
     let Slot::Full(holders) = &slot else { return Ok(slot) };
-    let mut freed = false;
-    for key in holders {
-        let run = match RunId::from_keys(id.schedule_id.clone(), key) {
-            Ok(holder) => app.store.run(&holder).await?,
-            Err(_) => None,
-        };
-        if run.is_none_or(|run| run.status.is_terminal()) {
-            app.store.release_slot(&id.schedule_id, key).await?;
-            freed = true;
-        }
+    let clock = Clock { active: holders.iter().cloned().collect(), ..clock.clone() };
+    match turns::free_ended(app, &clock, id).await? {
+        true => app.store.take_slot(&clock, id).await,
+        false => Ok(slot),
     }
-    if freed { app.store.take_slot(clock, id).await } else { Ok(slot) }
 }
 
 /// A run that is ours to launch.
@@ -302,7 +322,10 @@ async fn retry_or_fail(
     let attempt = claimed.run.attempt;
     if refused.retryable && attempt < app.settings.launch_attempts {
         app.store.give_back_run(claimed.id, attempt, Some(&refused.message)).await?;
-        release(app, claimed).await?;
+        if claimed.holds_slot {
+            // Nobody is woken: under `queue` the runs behind it wait for this one.
+            app.store.release_slot(&claimed.id.schedule_id, &claimed.id.sort_key()).await?;
+        }
         let after_s = (1i64 << attempt.min(16)).min(MAX_BACKOFF_S);
         return Ok(Handled::Again { after_s, why: refused.message });
     }
@@ -322,15 +345,8 @@ async fn finish(app: &App, claimed: &Claimed<'_>, outcome: &Outcome) -> Result<(
         let run = app.store.run(claimed.id).await?;
         Ok::<_, Fault>(run.is_none_or(|run| run.status.is_terminal()))
     };
-    if ended || is_over().await? {
-        release(app, claimed).await?;
-    }
-    Ok(())
-}
-
-async fn release(app: &App, claimed: &Claimed<'_>) -> Result<(), Fault> {
-    if claimed.holds_slot {
-        app.store.release_slot(&claimed.id.schedule_id, &claimed.id.sort_key()).await?;
+    if claimed.holds_slot && (ended || is_over().await?) {
+        turns::pass_on(app, claimed.clock, claimed.id).await?;
     }
     Ok(())
 }

@@ -21,3 +21,4 @@ pub mod store;
 pub mod tables;
 pub mod targets;
 pub mod tick;
+mod turns;

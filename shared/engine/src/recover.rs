@@ -20,6 +20,7 @@ use crate::message::Message;
 use crate::metrics::Metric;
 use crate::queue::DeadLetter;
 use crate::store::{Outcome, Stored};
+use crate::turns;
 
 /// Minutes swept in one call: after an outage of recovery itself, the next calls catch up.
 const MAX_MINUTES: i64 = 120;
@@ -224,11 +225,13 @@ async fn abandon(
 }
 
 async fn free_slot(app: &App, clock: Option<&Clock>, id: &RunId) -> Result<(), Fault> {
-    let key = id.sort_key();
-    if clock.is_some_and(|clock| clock.active.contains(&key)) {
-        app.store.release_slot(&id.schedule_id, &key).await?;
+    match clock {
+        Some(clock) if clock.active.contains(&id.sort_key()) => {
+            turns::pass_on(app, clock, id).await
+        }
+        Some(clock) => turns::wake_next(app, clock, id).await,
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// A dead letter is proof that a handoff failed: its run is lost now, not after the threshold.

@@ -144,7 +144,8 @@ async fn trigger(app: &App, request: &Request, id: &ScheduleId) -> Routed {
     let body = request.small_object(&["payload", "overlap_policy"])?;
     let given = |field: &str| body.get(field).filter(|value| !value.is_null()).cloned();
     let overlap = given("overlap_policy").map(serde_json::from_value::<Overlap>).transpose();
-    let overlap = overlap.map_err(|_| Problem::field("overlap_policy", "must be skip or allow"))?;
+    let overlap =
+        overlap.map_err(|_| Problem::field("overlap_policy", "must be skip, allow or queue"))?;
     let asked = Trigger {
         request_id: request.request_id.clone(),
         idempotency_key: request.header("idempotency-key").map(str::to_owned),

@@ -244,6 +244,7 @@ async fn make(
         last_run_at: None,
         last_run_id: None,
         active: Default::default(),
+        last_claimed: None,
     };
     let spec = spec(definition, revision, None, now);
     let log = entry(&clock, caller, "created", now);

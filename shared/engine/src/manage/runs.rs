@@ -13,6 +13,7 @@ use super::{Caller, Refusal};
 use crate::app::App;
 use crate::emit::parcel;
 use crate::store::{HistoryQuery, Outcome, Put, Stored};
+use crate::turns;
 
 /// One run.
 pub async fn one_run(app: &App, caller: &Caller, id: &RunId) -> Result<Value, Refusal> {
@@ -116,7 +117,7 @@ pub async fn feedback(
     if let Stored::Schedule(both) = app.store.schedule(&id.schedule_id).await?
         && both.0.active.contains(&id.sort_key())
     {
-        app.store.release_slot(&id.schedule_id, &id.sort_key()).await?;
+        turns::pass_on(app, &both.0, id).await?;
     }
     Ok(owned_run(app, caller, id).await?.view(id))
 }

@@ -146,6 +146,7 @@ impl Store {
     pub async fn take_slot(&self, clock: &Clock, run: &RunId) -> Result<Slot, Fault> {
         let update = Update::default()
             .add("active", &run.sort_key())
+            .set("last_claimed", text(run.sort_key()))
             .given(":revision", number(clock.revision))
             .given(":max", number(clock.policies.max_concurrent))
             .given(":run", text(run.sort_key()));

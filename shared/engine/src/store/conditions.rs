@@ -11,8 +11,8 @@ pub(super) const CLOCK_IS_AS_READ: &str = "next_run_at = :seen AND revision = :r
 /// One launcher per run: nobody has it, or the delivery that had it is this very message and its
 /// lease is over. A launcher that judged by an older clock than the run was confirmed under must
 /// look again.
-pub(super) const RUN_IS_FREE: &str = "(#status = :enqueued OR (#status = :started AND holder = :holder AND lease_until < :now)) \
-     AND revision <= :revision";
+pub(super) const RUN_IS_FREE: &str = "(#status IN (:enqueued, :queued) \
+     OR (#status = :started AND holder = :holder AND lease_until < :now)) AND revision <= :revision";
 
 /// Only the claim with the newest fence may write.
 pub(super) const CLAIM_IS_NEWEST: &str = "#status = :started AND attempt = :fence";
@@ -25,6 +25,9 @@ pub(super) const RUN_IS_UNLAUNCHED: &str = "#status IN (:enqueued, :queued)";
 
 /// Recovery acts on a run as it saw it: nobody claimed, ended or recovered it since.
 pub(super) const RUN_IS_AS_READ: &str = "#status = :seen AND attempt = :fence";
+
+/// Only a run that nobody has begins to wait.
+pub(super) const RUN_IS_ENQUEUED: &str = "#status = :enqueued";
 
 /// There is something to look at.
 pub(super) const RUN_EXISTS: &str = "attribute_exists(run_at)";

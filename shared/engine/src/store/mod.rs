@@ -5,6 +5,7 @@
 mod clocks;
 mod conditions;
 mod expression;
+mod queued;
 mod runs;
 mod schedules;
 mod sweep;
@@ -19,7 +20,7 @@ use belfry_core::instant::Instant;
 use chrono::Duration;
 
 pub use clocks::{DuePage, Slot};
-pub use runs::{Claim, History, HistoryQuery, Outcome, Put};
+pub use runs::{Claim, Claimant, History, HistoryQuery, Outcome, Put};
 pub use schedules::{Change, Edit, Saved, Stored};
 pub use workflows::Published;
 

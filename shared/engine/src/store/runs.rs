@@ -36,12 +36,20 @@ pub enum Claim {
     Held(Instant),
     /// Another message has it.
     Busy,
-    /// It reached a terminal state or waits for its turn.
+    /// It reached a terminal state.
     Over(Run),
     /// It was confirmed under a newer definition than the clock we judged by.
     Changed,
     /// There is no such run.
     Missing,
+}
+
+/// Who wants a run.
+pub struct Claimant<'a> {
+    /// The message that brought it: only that one takes over when the lease is over.
+    pub message: &'a str,
+    /// This very call: a claim whose answer was lost on the way is known again by it.
+    pub call: &'a str,
 }
 
 /// How a run ended.
@@ -185,18 +193,21 @@ impl Store {
         &self,
         id: &RunId,
         revision: u64,
-        holder: &str,
+        claimant: &Claimant<'_>,
         lease: Duration,
         now: Instant,
     ) -> Result<Claim, Fault> {
+        let holder = claimant.message;
         let update = Update::default()
             .set("status", text(Status::Started.as_str()))
             .set("holder", text(holder))
+            .set("claim", text(claimant.call))
             .set("lease_until", number((now + lease).timestamp_millis()))
             .set("started_at", time(now))
             .count_up("attempt")
             .naming_status()
             .given(":enqueued", text(Status::Enqueued.as_str()))
+            .given(":queued", text(Status::Queued.as_str()))
             .given(":started", text(Status::Started.as_str()))
             .given(":holder", text(holder))
             .given(":now", number(now.timestamp_millis()))
@@ -215,12 +226,11 @@ impl Store {
                 let Some(old) = refused_item(&error) else { return Ok(Claim::Missing) };
                 let (_, run) = read_run(old.clone())?;
                 let is_mine = run.holder.as_deref() == Some(holder);
+                let is_this_call = string(old, "claim") == Some(claimant.call);
                 Ok(match (run.status, run.lease_until) {
-                    (Status::Enqueued, _) => Claim::Changed,
+                    (Status::Enqueued | Status::Queued, _) => Claim::Changed,
                     // Our own claim, made by a try whose answer was lost on the way.
-                    (Status::Started, _) if is_mine && run.started_at == Some(now) => {
-                        Claim::Won(run)
-                    }
+                    (Status::Started, _) if is_mine && is_this_call => Claim::Won(run),
                     (Status::Started, Some(until)) if is_mine => {
                         if until < now {
                             Claim::Changed
@@ -256,6 +266,7 @@ impl Store {
             .set_if("blocked_by", outcome.blocked_by.clone().map(text))
             .remove("lease_until")
             .remove("holder")
+            .remove("claim")
             .naming_status()
             .given(":started", text(Status::Started.as_str()));
         // The error of an attempt that was tried again is not the run's.
@@ -280,6 +291,7 @@ impl Store {
             .set("external_run_id", text(external))
             .remove("lease_until")
             .remove("holder")
+            .remove("claim")
             .naming_status()
             .given(":started", text(Status::Started.as_str()))
             .given(":fence", number(fence));
@@ -298,6 +310,7 @@ impl Store {
             .set_if("error", error.map(text))
             .remove("lease_until")
             .remove("holder")
+            .remove("claim")
             .naming_status()
             .given(":started", text(Status::Started.as_str()))
             .given(":fence", number(fence));

@@ -69,8 +69,8 @@ pub enum Edit {
 /// Attributes of a clock that a definition may lack.
 const OPTIONAL: [&str; 5] = ["start_at", "end_at", "dst_gap", "dst_fold", "catchup_window_s"];
 /// Attributes of a clock that belong to the tick and the launcher.
-const NOT_THE_USERS: [&str; 5] =
-    [SCHEDULE_ID, "last_run_at", "last_run_id", "active", "created_at"];
+const NOT_THE_USERS: [&str; 6] =
+    [SCHEDULE_ID, "last_run_at", "last_run_id", "active", "last_claimed", "created_at"];
 
 impl Store {
     /// A schedule as it is at this moment.

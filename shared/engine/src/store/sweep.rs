@@ -105,6 +105,7 @@ impl Store {
             .set(SWEEP, text(self.sweep_bucket(id, look_at)))
             .remove("lease_until")
             .remove("holder")
+            .remove("claim")
             .naming_status()
             .given(":seen", text(seen.status.as_str()))
             .given(":fence", number(seen.attempt));

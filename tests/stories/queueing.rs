@@ -1,0 +1,150 @@
+//! Under `queue`, runs go one after another, in order, and none is lost.
+
+use belfry_tests::World;
+use chrono::Duration;
+use serde_json::{Value, json};
+
+/// A world whose schedule `report` fires every ten seconds under `queue`, at an executor that
+/// reports back.
+async fn world(more: &Value) -> World {
+    let world = World::new().await;
+    let target = json!({"kind": "http", "url": world.executor.url});
+    world.workflow("t", &json!({"target": target, "completion": "tracked"})).await;
+    let mut policy = json!({"workflow_id": "t", "overlap_policy": "queue"});
+    for (field, value) in more.as_object().unwrap() {
+        policy[field] = value.clone();
+    }
+    world.schedule("report", "*/10 * * * * *", &policy).await;
+    world
+}
+
+/// The executor says that a run succeeded.
+async fn done(world: &World, run_id: &str) {
+    world.ok("POST", &format!("/runs/{run_id}/status"), &json!({"status": "SUCCESS"})).await;
+}
+
+async fn statuses(world: &World, status: &str) -> usize {
+    world.runs("report").await.iter().filter(|run| run["status"] == status).count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fires_during_a_long_run_start_one_after_another_in_order() {
+    let world = world(&json!({})).await;
+    world.pass(Duration::seconds(510)).await;
+    assert_eq!(world.executor.launches().len(), 1);
+    assert_eq!(statuses(&world, "QUEUED").await, 50);
+    world.ok("PATCH", "/schedules/report", &json!({"end_at": "2026-01-01T00:08:30Z"})).await;
+    for place in 0..51 {
+        let launched = world.executor.run_ids();
+        assert_eq!(launched.len(), place + 1, "never two at once, never none");
+        done(&world, &launched[place]).await;
+        let ended = world.now();
+        world.pass_without_ticks(Duration::seconds(1)).await;
+        assert!(world.now() - ended <= Duration::seconds(1));
+    }
+    assert_eq!(world.executor.run_ids(), world.every("report", "00:00:10", 10, 51));
+    assert_eq!(statuses(&world, "SUCCESS").await, 51);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn order_survives_messages_that_come_twice_and_the_wrong_way_round() {
+    let world = world(&json!({})).await;
+    world.ok("PATCH", "/schedules/report", &json!({"end_at": "2026-01-01T00:08:30Z"})).await;
+    // All of them at once: the tick comes, messages are held back.
+    for _ in 0..9 {
+        world.tick().await;
+        world.time.advance(Duration::minutes(1));
+    }
+    let mut done_so_far = 0;
+    while done_so_far < 51 {
+        let mut messages = Vec::new();
+        loop {
+            let some = world.mapping.receive(0).await;
+            if some.is_empty() {
+                break;
+            }
+            messages.extend(some);
+        }
+        messages.reverse();
+        for message in messages {
+            world.mapping.deliver(vec![message.clone()]).await;
+            world.mapping.deliver(vec![message]).await;
+        }
+        let launched = world.executor.run_ids();
+        assert!(launched.len() <= done_so_far + 1, "two at once: {launched:?}");
+        if launched.len() > done_so_far {
+            done(&world, &launched[done_so_far]).await;
+            done_so_far += 1;
+        }
+        world.time.advance(Duration::seconds(1));
+        assert!(world.now() < world.fire("report", "00:30:00").run_at, "stuck at {done_so_far}");
+    }
+    assert_eq!(world.executor.run_ids(), world.every("report", "00:00:10", 10, 51));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn as_many_as_allowed_go_at_once() {
+    let world = world(&json!({"max_concurrent": 3})).await;
+    world.pass(Duration::seconds(60)).await;
+    assert_eq!(world.executor.run_ids(), world.every("report", "00:00:10", 10, 3));
+    done(&world, &world.executor.run_ids()[1]).await;
+    world.deliver().await;
+    assert_eq!(world.executor.run_ids(), world.every("report", "00:00:10", 10, 4));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_queue_skips_and_says_so() {
+    let world = world(&json!({})).await;
+    world.pass(Duration::seconds(10 * 105)).await;
+    assert_eq!(statuses(&world, "QUEUED").await, 100);
+    let runs = world.runs("report").await;
+    let full: Vec<_> = runs.iter().filter(|run| run["reason"] == "queue_full").collect();
+    assert_eq!(full.len(), 4);
+    assert!(full.iter().all(|run| run["status"] == "SKIPPED"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_fails_or_times_out_passes_its_turn_on() {
+    let world = world(&json!({"max_runtime_s": 600})).await;
+    world.executor.answers(|launch| match launch.run_id.ends_with("00:00:20Z") {
+        true => (404, "gone".to_owned()),
+        false => (200, "{}".to_owned()),
+    });
+    world.ok("PATCH", "/schedules/report", &json!({"end_at": "2026-01-01T00:00:30Z"})).await;
+    world.pass(Duration::minutes(1)).await;
+    assert_eq!(world.executor.launches().len(), 1);
+    for _ in 0..12 {
+        world.pass(Duration::minutes(1)).await;
+        world.recover().await;
+        world.deliver().await;
+    }
+    assert_eq!(world.executor.run_ids(), world.every("report", "00:00:10", 10, 3));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_nobody_passed_on_is_found_by_recovery() {
+    let world = world(&json!({})).await;
+    world.ok("PATCH", "/schedules/report", &json!({"end_at": "2026-01-01T00:00:20Z"})).await;
+    world.pass(Duration::seconds(30)).await;
+    done(&world, &world.executor.run_ids()[0]).await;
+    world.lose_messages().await;
+    world.pass(Duration::minutes(2)).await;
+    assert_eq!(world.executor.launches().len(), 1);
+    for _ in 0..6 {
+        world.pass(Duration::minutes(1)).await;
+        world.recover().await;
+        world.deliver().await;
+    }
+    assert_eq!(world.executor.run_ids(), world.every("report", "00:00:10", 10, 2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pause_empties_the_queue() {
+    let world = world(&json!({})).await;
+    world.pass(Duration::seconds(60)).await;
+    world.ok("POST", "/schedules/report/pause", &Value::Null).await;
+    done(&world, &world.executor.run_ids()[0]).await;
+    world.pass(Duration::minutes(3)).await;
+    assert_eq!(world.executor.launches().len(), 1);
+    assert_eq!(statuses(&world, "QUEUED").await, 0);
+}
