@@ -153,3 +153,47 @@ async fn two_who_edit_what_they_saw_do_not_overwrite_each_other() {
     assert_eq!((&both["name"], &both["description"]), (&json!("third"), &json!("fourth")));
     assert_eq!(both["revision"], 4);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_resume_catches_up_as_it_is_told_and_says_before_what_it_would_do() {
+    for (catchup, launches) in [
+        (json!({"catchup": "none"}), 0),
+        (json!({"catchup": "once"}), 1),
+        (json!({"catchup": "fire_immediately"}), 300),
+        (json!({"catchup": "spread"}), 300),
+        // Its own policy.
+        (json!({}), 1),
+    ] {
+        let world = World::new().await;
+        world.schedule("report", "* * * * *", &json!({"catchup_policy": "once"})).await;
+        world.pass(Duration::seconds(30)).await;
+        world.ok("POST", "/schedules/report/pause", &Value::Null).await;
+        world.pass(Duration::minutes(300)).await;
+
+        let mut question = catchup.clone();
+        question["dry_run"] = json!(true);
+        let preview = world.ok("POST", "/schedules/report/resume", &question).await;
+        assert_eq!((&preview["fires"], &preview["launches"]), (&json!(300), &json!(launches)));
+        assert_eq!(preview["first"], "2026-01-01T00:01:00Z");
+        assert_eq!(preview["last"], "2026-01-01T05:00:00Z");
+        let schedule = world.ok("GET", "/schedules/report", &Value::Null).await;
+        assert_eq!(schedule["status"], "paused", "a preview does nothing");
+
+        world.ok("POST", "/schedules/report/resume", &catchup).await;
+        world.pass(Duration::minutes(3)).await;
+        let caught_up = world
+            .executor
+            .launches()
+            .iter()
+            .filter(|launch| launch.body["metadata"]["triggered_by"] == "catchup")
+            .count();
+        assert_eq!(caught_up, launches, "{catchup}");
+        let after: Vec<_> = world
+            .executor
+            .run_ids()
+            .into_iter()
+            .filter(|id| id.as_str() > "report@2026-01-01T05:00:30Z")
+            .collect();
+        assert_eq!(after, world.every("report", "05:01:00", 60, 3), "{catchup}");
+    }
+}

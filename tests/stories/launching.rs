@@ -260,3 +260,24 @@ async fn cold(world: World) -> World {
     app.metrics = belfry_engine::metrics::to_nowhere;
     world.replace_app(app)
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn failures_in_a_row_pause_the_schedule_and_one_success_starts_the_count_anew() {
+    let world = World::new().await;
+    let minute =
+        |launch: &belfry_tests::Launch| launch.run_id[launch.run_id.len() - 6..][..2].to_owned();
+    world.executor.answers(move |launch| match minute(launch).as_str() {
+        "03" => (200, String::new()),
+        _ => (404, "gone".to_owned()),
+    });
+    world.schedule("report", "* * * * *", &json!({"pause_after_failures": 3})).await;
+    world.pass(Duration::minutes(5)).await;
+    let schedule = world.ok("GET", "/schedules/report", &Value::Null).await;
+    assert_eq!(schedule["status"], "active", "two, a success, two");
+    world.pass(Duration::minutes(5)).await;
+    let schedule = world.ok("GET", "/schedules/report", &Value::Null).await;
+    assert_eq!(schedule["status"], "paused");
+    let note = schedule["pause_note"].as_str().unwrap();
+    assert_eq!(note, "paused after 3 failures in a row, the last report@2026-01-01T00:06:00Z");
+    assert_eq!(world.executor.launches().len(), 6);
+}

@@ -1,9 +1,14 @@
 //! Catch-up: what becomes of fires that were missed by more than the grace.
 
+use belfry_cron::Timetable;
 use chrono::Duration;
 
 use crate::instant::Instant;
-use crate::schedule::Catchup;
+use crate::run::Missed;
+use crate::schedule::{Catchup, Clock};
+
+/// Missed fires looked at at once: a year of minutes is worked off in six ticks.
+pub const MAX_LOOKED_AT: usize = 100_000;
 
 /// The missed fires of one schedule, oldest first, divided by policy. The three parts follow one
 /// another and together are what was given.
@@ -37,6 +42,37 @@ pub fn divide<'a>(
     let (given_up, wanted) = missed.split_at(wanted_from);
     let (caught_up, left) = wanted.split_at(wanted.len().min(max_per_tick));
     Division { given_up, caught_up, left }
+}
+
+/// What a clock has missed, and how much of it would be launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preview {
+    /// The fires from its position up to now.
+    pub fires: Missed,
+    /// How many of them its policy launches.
+    pub launches: u64,
+}
+
+/// Previews what is caught up of `clock` at `now`, without a grace. `None`: nothing was missed.
+pub fn preview(clock: &Clock, timetable: &Timetable, now: Instant) -> Option<Preview> {
+    let cursor = clock.next_run_at?;
+    let window = clock.policies.catchup_window_s.unwrap_or(u64::MAX);
+    let mut preview: Option<Preview> = None;
+    let fires = timetable.fires_between(cursor, now).filter(|at| clock.timing.in_window(*at));
+    for at in fires.take(MAX_LOOKED_AT) {
+        let fires = preview.map_or(Missed { first: at, last: at, count: 0 }, |p| p.fires);
+        let fires = Missed { last: at, count: fires.count + 1, ..fires };
+        let is_wanted = (now - at).num_seconds().unsigned_abs() <= window;
+        let launches = match clock.policies.catchup_policy {
+            Catchup::None => 0,
+            Catchup::Once => u64::from(is_wanted),
+            Catchup::FireImmediately | Catchup::Spread => {
+                preview.map_or(0, |p| p.launches) + u64::from(is_wanted)
+            }
+        };
+        preview = Some(Preview { fires, launches });
+    }
+    preview
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use belfry_cron::Timetable;
 use chrono::Duration;
 
-use crate::catchup::{self, Division};
+use crate::catchup::{self, Division, MAX_LOOKED_AT};
 use crate::id::{Cause, RunId};
 use crate::instant::Instant;
 use crate::jitter;
@@ -20,9 +20,6 @@ pub struct Horizon {
     /// Missed fires launched, or recorded one by one, in one tick.
     pub max_catchup: usize,
 }
-
-/// Missed fires looked at in one tick: a year of minutes is worked off in six.
-const MAX_LOOKED_AT: usize = 100_000;
 
 /// What a tick does with one clock, in this order.
 #[derive(Clone, Debug, PartialEq)]

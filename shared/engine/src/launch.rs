@@ -13,6 +13,7 @@ use futures::future::join_all;
 use tracing::{error, info, warn};
 
 use crate::app::App;
+use crate::failures::after_failure;
 use crate::fault::Fault;
 use crate::message::Message;
 use crate::metrics::Metric;
@@ -347,6 +348,9 @@ async fn finish(app: &App, claimed: &Claimed<'_>, outcome: &Outcome) -> Result<(
     };
     if claimed.holds_slot && (ended || is_over().await?) {
         turns::pass_on(app, claimed.clock, claimed.id).await?;
+    }
+    if ended && outcome.status == Status::Failed {
+        after_failure(app, claimed.clock, claimed.spec, claimed.id).await?;
     }
     Ok(())
 }

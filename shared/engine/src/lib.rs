@@ -6,6 +6,7 @@
 
 pub mod app;
 pub mod emit;
+mod failures;
 pub mod fault;
 pub mod handlers;
 pub mod http;

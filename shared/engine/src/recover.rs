@@ -15,6 +15,7 @@ use tracing::{error, info, warn};
 
 use crate::app::App;
 use crate::emit::parcel;
+use crate::failures::after_failure;
 use crate::fault::Fault;
 use crate::message::Message;
 use crate::metrics::Metric;
@@ -147,10 +148,11 @@ async fn act(
     step: Step,
     now: Instant,
 ) -> Result<(), Fault> {
-    let clock = match stored {
-        Stored::Schedule(both) => Some(&both.0),
+    let both = match stored {
+        Stored::Schedule(both) => Some(both.as_ref()),
         _ => None,
     };
+    let clock = both.map(|(clock, _)| clock);
     let again = now + app.settings.recovery.lost_after;
     match step {
         Step::Leave => {}
@@ -170,6 +172,9 @@ async fn act(
             if app.store.finish_run(id, Some(run.attempt), &outcome, now).await? {
                 warn!(run_id = %id, "took too long");
                 free_slot(app, clock, id).await?;
+                if let Some((clock, spec)) = both {
+                    after_failure(app, clock, spec, id).await?;
+                }
             }
         }
         Step::Cancel(reason) => {

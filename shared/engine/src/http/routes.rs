@@ -6,7 +6,7 @@ use belfry_core::cron::tzdb_version;
 use belfry_core::id::{RunId, ScheduleId, WorkflowId};
 use belfry_core::instant;
 use belfry_core::run::{Status, cut};
-use belfry_core::schedule::{self, Overlap};
+use belfry_core::schedule::{self, Catchup, Overlap};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -57,9 +57,15 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
             Ok(saved(&manage::pause(app, request.caller()?, &known(id)?, note, if_match).await?))
         }
         ("POST", ["schedules", id, "resume"]) => {
-            request.small_object(&[])?;
+            let body = request.small_object(&["catchup", "dry_run"])?;
+            let catchup = optional_catchup(&body)?;
+            let (caller, id) = (request.caller()?, known(id)?);
+            if optional_flag(&body, "dry_run")? {
+                let preview = manage::preview_resume(app, caller, &id, catchup).await?;
+                return Ok(Answer::json(200, &preview));
+            }
             let if_match = request.if_match()?;
-            Ok(saved(&manage::resume(app, request.caller()?, &known(id)?, if_match).await?))
+            Ok(saved(&manage::resume(app, caller, &id, catchup, if_match).await?))
         }
         ("POST", ["schedules", id, "trigger"]) => trigger(app, request, &known(id)?).await,
         ("GET", ["schedules", id, "runs"]) => history(app, request, &known(id)?).await,
@@ -218,6 +224,20 @@ fn known_run(id: &str) -> Result<RunId, Problem> {
 
 fn numbered(text: &str) -> Option<u32> {
     text.parse().ok().filter(|number| *number >= 1)
+}
+
+fn optional_flag(body: &Value, field: &str) -> Result<bool, Problem> {
+    match body.get(field) {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(flag)) => Ok(*flag),
+        Some(_) => Err(Problem::field(field, "must be true or false")),
+    }
+}
+
+fn optional_catchup(body: &Value) -> Result<Option<Catchup>, Problem> {
+    let given = body.get("catchup").filter(|value| !value.is_null()).cloned();
+    let choices = "must be none, once, fire_immediately or spread";
+    given.map(serde_json::from_value).transpose().map_err(|_| Problem::field("catchup", choices))
 }
 
 fn optional_text(body: &Value, field: &str) -> Result<Option<String>, Problem> {

@@ -11,11 +11,11 @@ use belfry_core::invalid::Invalid;
 use belfry_core::launch::{Verdict, judge};
 use belfry_core::plan::Horizon;
 use belfry_core::run::Run;
-use belfry_core::schedule::{Clock, Spec};
-use belfry_core::view;
+use belfry_core::schedule::{Catchup, Clock, Policies, Spec};
+use belfry_core::{catchup, view};
 use chrono::Duration;
 use futures::{StreamExt, stream};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tracing::info;
 
 use super::{Caller, Refusal};
@@ -30,6 +30,26 @@ const TRIES: usize = 5;
 const OLDEST_ON_ITS_WAY: Duration = Duration::hours(2);
 /// Confirmations and cancellations under way at once.
 const CONCURRENCY: usize = 16;
+
+/// Rounds of catching up in one resume, `MAX_CATCHUP_PER_TICK` fires each.
+const MAX_ROUNDS: usize = 100;
+
+/// What a change is for.
+#[derive(Clone)]
+struct Intent {
+    /// Its word in the change log.
+    verb: &'static str,
+    /// Why the schedule is paused, if it is afterwards.
+    note: Option<String>,
+    /// How a resume catches up, if not by the schedule's own policy.
+    catchup: Option<Catchup>,
+}
+
+impl Intent {
+    fn new(verb: &'static str, note: Option<String>) -> Intent {
+        Intent { verb, note, catchup: None }
+    }
+}
 
 /// The answer to a save.
 pub struct Saving {
@@ -76,8 +96,8 @@ pub async fn put(
                 let (clock, spec) = owned(*both, caller)?;
                 check_revision(&clock, if_match)?;
                 {
-                    let note = spec.pause_note.clone();
-                    change(app, caller, clock, spec, definition.clone(), note, "updated").await
+                    let intent = Intent::new("updated", spec.pause_note.clone());
+                    change(app, caller, clock, spec, definition.clone(), intent).await
                 }
             }
             _ if if_match.is_some() => return Err(Refusal::Stale { current: 0 }),
@@ -105,7 +125,7 @@ pub async fn patch(
     check_size(payload(body))?;
     let house = &app.settings.house;
     let edit = |old: &Definition| old.patched(body, id, house);
-    alter(app, caller, id, if_match, "updated", None, edit).await
+    alter(app, caller, id, if_match, Intent::new("updated", None), edit).await
 }
 
 /// Pauses a schedule: after this returns, nothing of it launches by itself.
@@ -117,18 +137,49 @@ pub async fn pause(
     if_match: Option<u64>,
 ) -> Result<Saving, Refusal> {
     let edit = |old: &Definition| Ok(Definition { paused: true, ..old.clone() });
-    alter(app, caller, id, if_match, "paused", note, edit).await
+    alter(app, caller, id, if_match, Intent::new("paused", note), edit).await
 }
 
-/// Lets a paused schedule fire again, from its next fire on.
+/// Lets a paused schedule fire again. What it would have fired meanwhile is caught up as `catchup`
+/// says, or as its own policy does.
 pub async fn resume(
     app: &App,
     caller: &Caller,
     id: &ScheduleId,
+    catchup: Option<Catchup>,
     if_match: Option<u64>,
 ) -> Result<Saving, Refusal> {
     let edit = |old: &Definition| Ok(Definition { paused: false, ..old.clone() });
-    alter(app, caller, id, if_match, "resumed", None, edit).await
+    let intent = Intent { catchup, ..Intent::new("resumed", None) };
+    alter(app, caller, id, if_match, intent, edit).await
+}
+
+/// What a resume would catch up, without doing so.
+pub async fn preview_resume(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    catchup: Option<Catchup>,
+) -> Result<Value, Refusal> {
+    let (clock, _) = load(app, caller, id).await?;
+    let now = app.now();
+    let policy = catchup.unwrap_or(clock.policies.catchup_policy);
+    let clock = Clock {
+        next_run_at: clock.next_run_at.filter(|_| clock.paused),
+        policies: Policies { catchup_policy: policy, ..clock.policies.clone() },
+        ..clock
+    };
+    let missed = match clock.read() {
+        Ok(readable) => catchup::preview(&clock, &readable.timetable, now),
+        Err(_) => None,
+    };
+    Ok(json!({
+        "catchup": policy,
+        "fires": missed.map_or(0, |missed| missed.fires.count),
+        "launches": missed.map_or(0, |missed| missed.launches),
+        "first": missed.map(|missed| instant::text(missed.fires.first)),
+        "last": missed.map(|missed| instant::text(missed.fires.last)),
+    }))
 }
 
 /// Deletes a schedule: after this returns, nothing of it launches. Its history stays.
@@ -264,16 +315,16 @@ async fn alter(
     caller: &Caller,
     id: &ScheduleId,
     if_match: Option<u64>,
-    verb: &str,
-    note: Option<String>,
+    intent: Intent,
     edit: impl Fn(&Definition) -> Result<Definition, Vec<Invalid>>,
 ) -> Result<Saving, Refusal> {
     for _ in 0..TRIES {
-        let (clock, mut spec) = load(app, caller, id).await?;
+        let (clock, spec) = load(app, caller, id).await?;
         check_revision(&clock, if_match)?;
         let definition = edit(&Definition::of(&clock, &spec)).map_err(Refusal::Invalid)?;
-        let note = note.clone().or(spec.pause_note.take());
-        match change(app, caller, clock, spec, definition, note, verb).await {
+        let note = intent.note.clone().or(spec.pause_note.clone());
+        let intent = Intent { note, ..intent };
+        match change(app, caller, clock, spec, definition, intent).await {
             Err(Refusal::Stale { .. }) if if_match.is_none() => {}
             saved => return saved,
         }
@@ -287,20 +338,26 @@ async fn change(
     old: Clock,
     old_spec: Spec,
     definition: Definition,
-    note: Option<String>,
-    verb: &str,
+    intent: Intent,
 ) -> Result<Saving, Refusal> {
     let now = app.now();
     let version = resolve_version(app, &definition).await?;
     let definition = Definition { version: Some(version), ..definition };
-    let note = note.filter(|_| definition.paused);
+    let note = intent.note.filter(|_| definition.paused);
     if definition == Definition::of(&old, &old_spec) && note == old_spec.pause_note {
         // It may be a second try of a change that stood, and whose first try ended before this.
         settle_unlaunched(app, &old, Some(&old), old.revision, now).await?;
         return Ok(saving(false, &old, &old_spec, now));
     }
     let moves = definition.timing != old.timing || definition.paused != old.paused;
-    let position = if moves { emit_overdue(app, &old, now).await? } else { now };
+    let policy = intent.catchup.unwrap_or(definition.policies.catchup_policy);
+    let resumes = old.paused && !definition.paused && definition.timing == old.timing;
+    let position = match old.next_run_at {
+        // A paused clock stands at the first fire it has missed.
+        Some(first) if resumes && policy != Catchup::None => now.min(first - Duration::seconds(1)),
+        _ if moves => emit_overdue(app, &old, now).await?,
+        _ => now,
+    };
     let id = old.schedule_id.clone();
     let revision = old.revision + 1;
     let clock = Clock {
@@ -317,19 +374,39 @@ async fn change(
         ..old.clone()
     };
     let spec = spec(definition, revision, note, now);
-    let log = entry(&clock, caller, verb, now);
+    let log = entry(&clock, caller, intent.verb, now);
     let edit = if moves { Edit::MovePosition } else { Edit::KeepPosition };
     match app.store.edit_schedule(old.revision, &clock, &spec, &log, edit).await? {
         Saved::Stale => Err(Refusal::Stale { current: revision }),
         Saved::Yes => {
             settle_unlaunched(app, &clock, Some(&clock), revision, now).await?;
-            info!(schedule_id = %id, by = caller.sub, verb, revision, "changed");
-            if moves {
+            info!(schedule_id = %id, by = caller.sub, verb = intent.verb, revision, "changed");
+            if resumes && policy != Catchup::None {
+                catch_up(app, &clock, policy, now).await?;
+            } else if moves {
                 emit_soon(app, &clock, now).await;
             }
             Ok(saving(false, &clock, &spec, now))
         }
     }
+}
+
+/// Catches up what a resumed clock has missed, and emits what is due soon. There is no grace: what a
+/// pause kept back is not simply late. Beyond many rounds the ticks go on, by the clock's own policy.
+async fn catch_up(app: &App, clock: &Clock, policy: Catchup, now: Instant) -> Result<(), Fault> {
+    let horizon = Horizon { grace: Duration::zero(), ..app.settings.horizon.clone() };
+    let policies = Policies { catchup_policy: policy, ..clock.policies.clone() };
+    let mut clock = Clock { policies, ..clock.clone() };
+    for _ in 0..MAX_ROUNDS {
+        emit::emit(app, vec![clock.clone()], &horizon, now).await;
+        let Stored::Schedule(both) = app.store.schedule(&clock.schedule_id).await? else { break };
+        let next = both.0.next_run_at;
+        if both.0.revision != clock.revision || next.is_none_or(|next| next > now) {
+            break;
+        }
+        clock.next_run_at = next;
+    }
+    Ok(())
 }
 
 /// Records under the old definition what came due under it, before it is replaced. Answers with

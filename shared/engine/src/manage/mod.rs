@@ -7,7 +7,7 @@ mod workflows;
 
 use belfry_core::invalid::Invalid;
 
-pub use edit::{Saving, create, delete, patch, pause, put, resume};
+pub use edit::{Saving, create, delete, patch, pause, preview_resume, put, resume};
 pub use read::{Listing, Wanted, list, one};
 pub use runs::{Trigger, feedback, history, one_run, trigger};
 pub use workflows::{publish, version};

@@ -12,6 +12,7 @@ use super::edit::{check_size, load};
 use super::{Caller, Refusal};
 use crate::app::App;
 use crate::emit::parcel;
+use crate::failures::after_failure;
 use crate::store::{HistoryQuery, Outcome, Put, Stored};
 use crate::turns;
 
@@ -113,11 +114,15 @@ pub async fn feedback(
         return if now.status == status { Ok(now.view(id)) } else { Err(not_allowed(now.status)) };
     }
     info!(run_id = %id, status = status.as_str(), "ended by its executor");
-    // Read first: most runs hold no slot, and a read costs less than a write.
-    if let Stored::Schedule(both) = app.store.schedule(&id.schedule_id).await?
-        && both.0.active.contains(&id.sort_key())
-    {
-        turns::pass_on(app, &both.0, id).await?;
+    if let Stored::Schedule(both) = app.store.schedule(&id.schedule_id).await? {
+        let (clock, spec) = both.as_ref();
+        // Read first: most runs hold no slot, and a read costs less than a write.
+        if clock.active.contains(&id.sort_key()) {
+            turns::pass_on(app, clock, id).await?;
+        }
+        if status == Status::Failed {
+            after_failure(app, clock, spec, id).await?;
+        }
     }
     Ok(owned_run(app, caller, id).await?.view(id))
 }
