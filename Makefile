@@ -11,7 +11,8 @@ help: ## Show this list
 
 .PHONY: dev
 dev: ## Run the whole system on this machine (PORT=7600 DATA=.belfry)
-	$(CARGO) run --locked --quiet --package belfry-local -- dev --port $(PORT) --data $(DATA)
+	$(CARGO) build --workspace --bins --locked
+	@exec target/debug/belfry dev --port $(PORT) --data $(DATA)
 
 .PHONY: test
 test: lint ## Check everything: lint, then every test

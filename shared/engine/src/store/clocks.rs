@@ -2,18 +2,15 @@
 
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
-use aws_sdk_dynamodb::types::{KeysAndAttributes, ReturnValuesOnConditionCheckFailure};
+use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{self, Instant};
 use belfry_core::schedule::Clock;
 
 use super::expression::Update;
-use super::{Item, Store, conditions, number, part_key, string, text};
+use super::{Item, MAX_BATCH, Store, conditions, number, part_key, string, text};
 use crate::fault::{Fault, Unreadable, sdk};
 use crate::tables::{CLOCK, DUE_INDEX, DUE_SHARD, NEXT_RUN_AT, SCHEDULE_ID};
-
-/// BatchGetItem takes no more.
-const MAX_BATCH: usize = 100;
 
 /// Some of the due clocks of a shard.
 pub struct DuePage {
@@ -68,44 +65,8 @@ impl Store {
     /// be read stands for itself.
     pub async fn clocks(&self, ids: &[ScheduleId]) -> Result<Vec<Result<Clock, Fault>>, Fault> {
         let keys = ids.iter().map(|id| part_key(id, CLOCK)).collect();
-        let items = self.get_parts(keys, false).await?;
+        let items = self.get_all(&self.schedules, keys, false).await?;
         Ok(items.into_iter().filter(|item| !is_deleted(item)).map(read_clock).collect())
-    }
-
-    /// Reads parts of schedules, asking again for what a busy table left out.
-    pub(super) async fn get_parts(
-        &self,
-        keys: Vec<Item>,
-        consistent: bool,
-    ) -> Result<Vec<Item>, Fault> {
-        let doing = "read schedules";
-        let mut found = Vec::with_capacity(keys.len());
-        let mut wanted = keys;
-        while !wanted.is_empty() {
-            let request = KeysAndAttributes::builder()
-                .set_keys(Some(wanted))
-                .consistent_read(consistent)
-                .build()
-                .map_err(sdk(doing))?;
-            let mut answer = self
-                .client
-                .batch_get_item()
-                .request_items(&self.schedules, request)
-                .send()
-                .await
-                .map_err(sdk(doing))?;
-            found.extend(
-                answer
-                    .responses
-                    .take()
-                    .into_iter()
-                    .flat_map(|mut r| r.remove(&self.schedules))
-                    .flatten(),
-            );
-            let rest = answer.unprocessed_keys.take().and_then(|mut u| u.remove(&self.schedules));
-            wanted = rest.map(|rest| rest.keys).unwrap_or_default();
-        }
-        Ok(found)
     }
 
     /// Moves a clock past the fires that were dealt with. `false`: somebody else moved or edited

@@ -14,7 +14,7 @@ mod workflows;
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::Instant;
 use chrono::Duration;
@@ -24,6 +24,7 @@ pub use runs::{Claim, Claimant, History, HistoryQuery, Outcome, Put};
 pub use schedules::{Change, Edit, Saved, Stored};
 pub use workflows::Published;
 
+use crate::fault::{Fault, sdk};
 use crate::settings::Settings;
 use crate::tables::{PART, RUN_AT, SCHEDULE_ID};
 
@@ -41,6 +42,9 @@ pub struct Store {
 
 type Item = HashMap<String, AttributeValue>;
 
+/// BatchGetItem takes no more.
+const MAX_BATCH: usize = 100;
+
 /// Stored items carry the version of their format, for the code that reads them in years.
 const FORMAT: (&str, &str) = ("v", "1");
 
@@ -56,6 +60,33 @@ impl Store {
             run_ttl: settings.run_ttl,
             lost_after: settings.recovery.lost_after,
         }
+    }
+
+    /// Reads items, asking again for what a busy table left out. Those that are not there are left
+    /// out, and the order is DynamoDB's.
+    async fn get_all(
+        &self,
+        table: &str,
+        keys: Vec<Item>,
+        consistent: bool,
+    ) -> Result<Vec<Item>, Fault> {
+        let doing = || format!("read from {table}");
+        let mut found = Vec::with_capacity(keys.len());
+        let mut wanted = keys;
+        while !wanted.is_empty() {
+            let request = KeysAndAttributes::builder()
+                .set_keys(Some(wanted))
+                .consistent_read(consistent)
+                .build()
+                .map_err(sdk(doing()))?;
+            let request = self.client.batch_get_item().request_items(table, request);
+            let mut answer = request.send().await.map_err(sdk(doing()))?;
+            let items = answer.responses.take().and_then(|mut tables| tables.remove(table));
+            found.extend(items.unwrap_or_default());
+            let rest = answer.unprocessed_keys.take().and_then(|mut tables| tables.remove(table));
+            wanted = rest.map(|rest| rest.keys).unwrap_or_default();
+        }
+        Ok(found)
     }
 
     fn due_shard(&self, id: &ScheduleId) -> AttributeValue {

@@ -263,12 +263,8 @@ impl Store {
             .set_if("reason", reason(outcome.reason))
             .set_if("result", result)
             .set_if("external_run_id", outcome.external_run_id.clone().map(text))
-            .set_if("blocked_by", outcome.blocked_by.clone().map(text))
-            .remove("lease_until")
-            .remove("holder")
-            .remove("claim")
-            .naming_status()
-            .given(":started", text(Status::Started.as_str()));
+            .set_if("blocked_by", outcome.blocked_by.clone().map(text));
+        update = unclaim(update);
         // The error of an attempt that was tried again is not the run's.
         update = match &outcome.error {
             Some(error) => update.set("error", text(error)),
@@ -287,14 +283,8 @@ impl Store {
     /// Writes the executor's name for a run that goes on. From then on it is the executor's: no
     /// launcher takes it over.
     pub async fn link_run(&self, id: &RunId, fence: u32, external: &str) -> Result<bool, Fault> {
-        let update = Update::default()
-            .set("external_run_id", text(external))
-            .remove("lease_until")
-            .remove("holder")
-            .remove("claim")
-            .naming_status()
-            .given(":started", text(Status::Started.as_str()))
-            .given(":fence", number(fence));
+        let update = Update::default().set("external_run_id", text(external));
+        let update = unclaim(update).given(":fence", number(fence));
         self.update_run(id, update, conditions::CLAIM_IS_NEWEST, "link run").await
     }
 
@@ -307,13 +297,8 @@ impl Store {
     ) -> Result<bool, Fault> {
         let update = Update::default()
             .set("status", text(Status::Enqueued.as_str()))
-            .set_if("error", error.map(text))
-            .remove("lease_until")
-            .remove("holder")
-            .remove("claim")
-            .naming_status()
-            .given(":started", text(Status::Started.as_str()))
-            .given(":fence", number(fence));
+            .set_if("error", error.map(text));
+        let update = unclaim(update).given(":fence", number(fence));
         self.update_run(id, update, conditions::CLAIM_IS_NEWEST, "give back run").await
     }
 
@@ -457,6 +442,16 @@ impl Store {
             }
         }
     }
+}
+
+/// No launcher has the run any more. For conditions on what was started.
+fn unclaim(update: Update) -> Update {
+    update
+        .remove("lease_until")
+        .remove("holder")
+        .remove("claim")
+        .naming_status()
+        .given(":started", text(Status::Started.as_str()))
 }
 
 pub(super) fn unlaunched(update: Update) -> Update {

@@ -77,7 +77,7 @@ impl Store {
     pub async fn schedule(&self, id: &ScheduleId) -> Result<Stored, Fault> {
         let keys = vec![part_key(id, CLOCK), part_key(id, SPEC)];
         let (mut clock, mut spec) = (None, None);
-        for item in self.get_parts(keys, true).await? {
+        for item in self.get_all(&self.schedules, keys, true).await? {
             match string(&item, PART) {
                 Some(CLOCK) => clock = Some(item),
                 _ => spec = Some(item),
@@ -230,7 +230,7 @@ impl Store {
     /// Clock and spec of at most fifty schedules, in the order asked for.
     pub async fn schedules(&self, ids: &[ScheduleId]) -> Result<Vec<(Clock, Spec)>, Fault> {
         let keys = ids.iter().flat_map(|id| [part_key(id, CLOCK), part_key(id, SPEC)]).collect();
-        let mut items = self.get_parts(keys, false).await?;
+        let mut items = self.get_all(&self.schedules, keys, false).await?;
         let mut take = |id: &ScheduleId, part: &str| {
             let is_it = |item: &Item| {
                 string(item, SCHEDULE_ID) == Some(id.as_str()) && string(item, PART) == Some(part)

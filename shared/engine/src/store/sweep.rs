@@ -1,6 +1,5 @@
 //! The sweep: runs by the minute recovery looks at them, and how far it has come.
 
-use aws_sdk_dynamodb::types::KeysAndAttributes;
 use belfry_core::id::RunId;
 use belfry_core::instant::{self, Instant};
 use belfry_core::run::{Run, Status};
@@ -8,12 +7,10 @@ use chrono::{Duration, DurationRound};
 
 use super::expression::Update;
 use super::runs::{read_run, time, unlaunched};
-use super::{FORMAT, Item, Store, conditions, number, string, text};
+use super::{FORMAT, Item, MAX_BATCH, Store, conditions, number, string, text};
 use crate::fault::{Fault, sdk};
 use crate::tables::{PART, RUN_AT, SCHEDULE_ID, SWEEP, SWEEP_INDEX};
 
-/// BatchGetItem takes no more.
-const MAX_BATCH: usize = 100;
 /// Where recovery keeps its place: no schedule can have this name.
 const BOOKMARK: &str = "#recovery";
 
@@ -50,32 +47,13 @@ impl Store {
             for key in &mut keys {
                 key.retain(|name, _| name == SCHEDULE_ID || name == RUN_AT);
             }
-            found.extend(self.get_runs(keys).await?.into_iter().map(read_run));
+            let runs = self.get_all(&self.runs, keys, true).await?;
+            found.extend(runs.into_iter().map(read_run));
             start = page.last_evaluated_key;
             if start.is_none() {
                 return Ok(found);
             }
         }
-    }
-
-    async fn get_runs(&self, keys: Vec<Item>) -> Result<Vec<Item>, Fault> {
-        let doing = "read swept runs";
-        let mut found = Vec::with_capacity(keys.len());
-        let mut wanted = keys;
-        while !wanted.is_empty() {
-            let request = KeysAndAttributes::builder()
-                .set_keys(Some(wanted))
-                .consistent_read(true)
-                .build()
-                .map_err(sdk(doing))?;
-            let request = self.client.batch_get_item().request_items(&self.runs, request);
-            let mut answer = request.send().await.map_err(sdk(doing))?;
-            let items = answer.responses.take().and_then(|mut r| r.remove(&self.runs));
-            found.extend(items.unwrap_or_default());
-            let rest = answer.unprocessed_keys.take().and_then(|mut u| u.remove(&self.runs));
-            wanted = rest.map(|rest| rest.keys).unwrap_or_default();
-        }
-        Ok(found)
     }
 
     /// Has recovery look at a run again, not before `look_at`.
