@@ -91,20 +91,23 @@ async fn aws(calls: Arc<Mutex<Vec<Call>>>) -> String {
     url
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn lambda_step_functions_and_eventbridge_targets_get_real_calls() {
-    let world = World::new().await;
-    let calls = Arc::new(Mutex::new(Vec::new()));
-    let elsewhere = aws(calls.clone()).await;
+/// A world whose calls to other services of AWS arrive there.
+async fn world_beside(calls: Arc<Mutex<Vec<Call>>>, settings: &[(&str, &str)]) -> World {
+    let world = World::with(settings).await;
     let sdk = world.services.sdk().into_builder();
-    let sdk = sdk.endpoint_url(elsewhere).http_client(Builder::new().build_http()).build();
+    let sdk = sdk.endpoint_url(aws(calls).await).http_client(Builder::new().build_http()).build();
     let time = Arc::new(world.time.clone());
     let mut app = App::new(&sdk, world.app.settings.clone(), time).unwrap();
     app.store = world.app.store.clone();
     app.queue = world.app.queue.clone();
     app.metrics = metrics::to_nowhere;
-    let world = world.replace_app(app);
+    world.replace_app(app)
+}
 
+#[tokio::test(flavor = "multi_thread")]
+async fn lambda_step_functions_and_eventbridge_targets_get_real_calls() {
+    let calls = Arc::new(Mutex::new(Vec::new()));
+    let world = world_beside(calls.clone(), &[]).await;
     let machine = "arn:aws:states:us-east-1:1:stateMachine:m";
     for (id, target) in [
         ("lambda", json!({"kind": "lambda", "function": "worker"})),
@@ -139,4 +142,48 @@ async fn lambda_step_functions_and_eventbridge_targets_get_real_calls() {
     assert_eq!(states["external_run_id"], execution);
     let gone = run(world.runs("gone").await);
     assert_eq!((&gone["status"], &gone["attempt"]), (&json!("FAILED"), &json!(1)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bus_is_told_what_happens_to_runs_and_schedules() {
+    let calls = Arc::new(Mutex::new(Vec::new()));
+    let world = world_beside(calls.clone(), &[("EVENT_BUS", "ours")]).await;
+    world.executor.answers(|launch| match launch.run_id.starts_with("bad") {
+        true => (404, String::new()),
+        false => (200, String::new()),
+    });
+    world.schedule("good", "0 1 0 * * *", &json!({})).await;
+    world.schedule("bad", "0 1 0 * * *", &json!({"pause_after_failures": 1})).await;
+    world.schedule("late", "0 30 0 * * *", &json!({})).await;
+    world.pass(Duration::minutes(2)).await;
+    world.pass_without_ticks(Duration::minutes(58)).await;
+    world.pass(Duration::minutes(1)).await;
+
+    let calls = calls.lock().unwrap().clone();
+    let mut told: Vec<_> = calls
+        .iter()
+        .filter(|call| call.target == "AWSEvents.PutEvents")
+        .flat_map(|call| call.body["Entries"].as_array().unwrap())
+        .map(|entry| {
+            assert_eq!(
+                (&entry["EventBusName"], &entry["Source"]),
+                (&json!("ours"), &json!("belfry"))
+            );
+            let detail: Value = serde_json::from_str(entry["Detail"].as_str().unwrap()).unwrap();
+            let schedule = detail["schedule_id"].as_str().unwrap();
+            format!("{schedule} {}", entry["DetailType"].as_str().unwrap())
+        })
+        .collect();
+    told.sort();
+    assert_eq!(
+        told,
+        [
+            "bad run.failed",
+            "bad schedule.failing",
+            "bad schedule.paused",
+            "good run.started",
+            "good run.succeeded",
+            "late run.missed",
+        ]
+    );
 }

@@ -12,6 +12,7 @@ use belfry_core::workflow::Workflow;
 use belfry_time::{SystemTime, Time};
 use chrono::SubsecRound;
 
+use crate::events::Events;
 use crate::fault::Fault;
 use crate::metrics::{self, Metric, Sink, to_stdout};
 use crate::queue::Queue;
@@ -29,6 +30,8 @@ pub struct App {
     pub queue: Queue,
     /// Where runs are launched.
     pub targets: Targets,
+    /// Who is told what happens.
+    pub events: Events,
     /// The clock on the wall.
     pub time: Arc<dyn Time>,
     /// Where metrics go.
@@ -50,6 +53,7 @@ impl App {
             store: Store::new(aws_sdk_dynamodb::Client::new(sdk), &settings),
             queue: Queue::new(aws_sdk_sqs::Client::new(sdk), &settings),
             targets: Targets::new(sdk, &settings)?,
+            events: Events::new(sdk, &settings),
             settings,
             time,
             metrics: to_stdout,

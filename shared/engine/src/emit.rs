@@ -12,6 +12,7 @@ use futures::{StreamExt, stream};
 use tracing::{debug, error, warn};
 
 use crate::app::App;
+use crate::events::Event;
 use crate::fault::Fault;
 use crate::message::Message;
 use crate::queue::Parcel;
@@ -125,6 +126,7 @@ async fn put(
     }
     let answers: Vec<_> = stream::iter(puts).buffer_unordered(CONCURRENCY).collect().await;
     let mut parcels = Vec::new();
+    let mut missed = Vec::new();
     for (place, id, run, put) in answers {
         let launches = run.status == Status::Enqueued;
         match put {
@@ -137,6 +139,7 @@ async fn put(
             Ok(Put::New) => {
                 report.skipped += 1;
                 debug!(run_id = %id, reason = ?run.reason, "recorded as skipped");
+                missed.push(Event::run(&id, run.status, run.reason));
             }
             // Even if it would be given up by now: whoever recorded it meant to launch it.
             Ok(Put::Unlaunched(recorded)) => {
@@ -151,6 +154,7 @@ async fn put(
             }
         }
     }
+    app.events.tell(&missed).await;
     parcels
 }
 

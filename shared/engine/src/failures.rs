@@ -3,9 +3,11 @@
 use belfry_core::id::RunId;
 use belfry_core::run::Status;
 use belfry_core::schedule::{Clock, Spec};
+use serde_json::json;
 use tracing::warn;
 
 use crate::app::App;
+use crate::events::Event;
 use crate::fault::Fault;
 use crate::manage::{self, Caller, Refusal};
 use crate::store::HistoryQuery;
@@ -39,7 +41,13 @@ pub(crate) async fn after_failure(
     // In the owner's name: the change log says that nobody asked for it.
     let owner = Caller { sub: clock.owner.clone() };
     match manage::pause(app, &owner, &clock.schedule_id, Some(note), None).await {
-        Ok(_) => warn!(schedule_id = %clock.schedule_id, in_a_row, "paused after failures"),
+        Ok(_) => {
+            warn!(schedule_id = %clock.schedule_id, in_a_row, "paused after failures");
+            let detail = json!({
+                "schedule_id": clock.schedule_id, "failures": in_a_row, "last": failed,
+            });
+            app.events.tell(&[Event { kind: "schedule.failing", detail }]).await;
+        }
         Err(Refusal::Fault(fault)) => return Err(fault),
         Err(refusal) => warn!(schedule_id = %clock.schedule_id, %refusal, "not paused"),
     }

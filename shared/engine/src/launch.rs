@@ -13,6 +13,7 @@ use futures::future::join_all;
 use tracing::{error, info, warn};
 
 use crate::app::App;
+use crate::events::Event;
 use crate::failures::after_failure;
 use crate::fault::Fault;
 use crate::message::Message;
@@ -32,7 +33,7 @@ const MAX_BACKOFF_S: i64 = 300;
 #[derive(Debug)]
 enum Handled {
     /// The target has the run.
-    Launched { drift_ms: i64 },
+    Launched { drift_ms: i64, ended: Option<Status> },
     /// The run ended without its target.
     Ended(Reason),
     /// There was nothing to do: another message does it, or it was done before.
@@ -76,7 +77,7 @@ impl Report {
     /// Counts an answer; `true` if its message shall come again.
     fn count(&mut self, answer: &Result<Handled, Fault>) -> bool {
         match answer {
-            Ok(Handled::Launched { drift_ms }) => {
+            Ok(Handled::Launched { drift_ms, .. }) => {
                 self.launched += 1;
                 self.drift_ms.push(*drift_ms);
             }
@@ -120,8 +121,11 @@ async fn handle(app: &App, delivery: &SqsMessage) -> Result<Handled, Fault> {
     let holder = delivery.message_id.as_deref().unwrap_or_default();
     let handled = launch(app, &message, holder).await;
     let run_id = &message.run_id;
+    if let Ok(handled) = &handled {
+        app.events.tell(&events(run_id, handled)).await;
+    }
     match &handled {
-        Ok(Handled::Launched { drift_ms }) => info!(%run_id, drift_ms, "launched"),
+        Ok(Handled::Launched { drift_ms, .. }) => info!(%run_id, drift_ms, "launched"),
         Ok(Handled::Ended(reason)) => info!(%run_id, ?reason, "not launched"),
         Ok(Handled::Nothing(why)) => info!(%run_id, why, "nothing to do"),
         Ok(Handled::Again { after_s, why }) => {
@@ -135,6 +139,22 @@ async fn handle(app: &App, delivery: &SqsMessage) -> Result<Handled, Fault> {
         Err(fault) => error!(%run_id, %fault, "launch fault"),
     }
     handled
+}
+
+/// What a bus is told of a message.
+fn events(id: &RunId, handled: &Handled) -> Vec<Event> {
+    match handled {
+        Handled::Launched { ended, .. } => [Some(Status::Started), *ended]
+            .into_iter()
+            .flatten()
+            .map(|status| Event::run(id, status, None))
+            .collect(),
+        Handled::Ended(reason @ (Reason::LaunchFailed | Reason::WorkflowMissing)) => {
+            vec![Event::run(id, Status::Failed, Some(*reason))]
+        }
+        Handled::Ended(reason) => vec![Event::run(id, Status::Skipped, Some(*reason))],
+        Handled::Nothing(_) | Handled::Again { .. } => Vec::new(),
+    }
 }
 
 async fn launch(app: &App, message: &Message, holder: &str) -> Result<Handled, Fault> {
@@ -312,7 +332,7 @@ async fn record(
         }
         None => {}
     }
-    Ok(Handled::Launched { drift_ms: claimed.run.drift_ms().unwrap_or(0) })
+    Ok(Handled::Launched { drift_ms: claimed.run.drift_ms().unwrap_or(0), ended: done })
 }
 
 async fn retry_or_fail(

@@ -6,6 +6,7 @@
 
 pub mod app;
 pub mod emit;
+pub mod events;
 mod failures;
 pub mod fault;
 pub mod handlers;

@@ -15,6 +15,7 @@ use tracing::{error, info, warn};
 
 use crate::app::App;
 use crate::emit::parcel;
+use crate::events::Event;
 use crate::failures::after_failure;
 use crate::fault::Fault;
 use crate::message::Message;
@@ -171,6 +172,7 @@ async fn act(
             let outcome = Outcome::because(Status::Failed, Reason::Timeout);
             if app.store.finish_run(id, Some(run.attempt), &outcome, now).await? {
                 warn!(run_id = %id, "took too long");
+                app.events.tell(&[Event::run(id, Status::Failed, Some(Reason::Timeout))]).await;
                 free_slot(app, clock, id).await?;
                 if let Some((clock, spec)) = both {
                     after_failure(app, clock, spec, id).await?;
@@ -224,6 +226,7 @@ async fn abandon(
     };
     if abandoned {
         error!(run_id = %id, attempts, "abandoned");
+        app.events.tell(&[Event::run(id, Status::Abandoned, Some(Reason::Lost))]).await;
         free_slot(app, clock, id).await?;
     }
     Ok(())

@@ -38,6 +38,8 @@ pub struct Settings {
     pub launch_lease: Duration,
     /// How long a target may take to answer.
     pub target_timeout: Duration,
+    /// The bus events are put on; empty puts none.
+    pub event_bus: String,
     /// Signs what HTTPS targets receive.
     pub signing_key: SigningKey,
 }
@@ -100,6 +102,7 @@ rows! {
     RECOVERY_MAX_AGE_S Some("86400"), "seconds after its time at which a lost run is abandoned";
     LAUNCH_MAX_ATTEMPTS Some("5"), "launches tried before a run has failed";
     LAUNCH_LEASE_S Some("60"), "seconds a launcher may hold a run before another delivery takes it over";
+    EVENT_BUS Some(""), "EventBridge bus that is told what happens to runs and schedules; empty tells nobody";
     TARGET_TIMEOUT_MS Some("10000"), "time a target may take to answer";
 }
 
@@ -137,6 +140,7 @@ impl Settings {
             launch_attempts: reader.number("LAUNCH_MAX_ATTEMPTS", 1, 100),
             launch_lease: Duration::seconds(reader.number("LAUNCH_LEASE_S", 1, 900)),
             target_timeout: Duration::milliseconds(reader.number("TARGET_TIMEOUT_MS", 1, 900_000)),
+            event_bus: reader.text("EVENT_BUS"),
             signing_key: SigningKey(reader.text("SIGNING_KEY")),
         };
         if settings.signing_key.0.len() < 16 && !settings.signing_key.0.is_empty() {

@@ -21,6 +21,7 @@ use tracing::info;
 use super::{Caller, Refusal};
 use crate::app::App;
 use crate::emit;
+use crate::events::Event;
 use crate::fault::Fault;
 use crate::store::{Change, Edit, Saved, Stored};
 
@@ -381,6 +382,10 @@ async fn change(
         Saved::Yes => {
             settle_unlaunched(app, &clock, Some(&clock), revision, now).await?;
             info!(schedule_id = %id, by = caller.sub, verb = intent.verb, revision, "changed");
+            if clock.paused && !old.paused {
+                let detail = json!({"schedule_id": id, "by": caller.sub, "note": spec.pause_note});
+                app.events.tell(&[Event { kind: "schedule.paused", detail }]).await;
+            }
             if resumes && policy != Catchup::None {
                 catch_up(app, &clock, policy, now).await?;
             } else if moves {

@@ -12,6 +12,7 @@ use super::edit::{check_size, load};
 use super::{Caller, Refusal};
 use crate::app::App;
 use crate::emit::parcel;
+use crate::events::Event;
 use crate::failures::after_failure;
 use crate::store::{HistoryQuery, Outcome, Put, Stored};
 use crate::turns;
@@ -114,6 +115,7 @@ pub async fn feedback(
         return if now.status == status { Ok(now.view(id)) } else { Err(not_allowed(now.status)) };
     }
     info!(run_id = %id, status = status.as_str(), "ended by its executor");
+    app.events.tell(&[Event::run(id, status, outcome.reason)]).await;
     if let Stored::Schedule(both) = app.store.schedule(&id.schedule_id).await? {
         let (clock, spec) = both.as_ref();
         // Read first: most runs hold no slot, and a read costs less than a write.

@@ -1,0 +1,95 @@
+//! Events out: what happened to runs and schedules, put on an EventBridge bus, so that alerts and
+//! chains need no polling.
+//!
+//! The record comes first and the event after it. An event that cannot be put is logged and counted,
+//! and changes nothing: the record is the truth.
+
+use aws_config::SdkConfig;
+use aws_sdk_eventbridge::Client;
+use aws_sdk_eventbridge::types::PutEventsRequestEntry;
+use belfry_core::id::RunId;
+use belfry_core::instant;
+use belfry_core::run::{Reason, Status};
+use serde_json::{Value, json};
+use tracing::warn;
+
+use crate::settings::Settings;
+
+/// What every event's `source` is.
+pub const SOURCE: &str = "belfry";
+/// PutEvents takes no more.
+const MAX_BATCH: usize = 10;
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// The event's `detail-type`.
+    pub kind: &'static str,
+    /// The event's `detail`.
+    pub detail: Value,
+}
+
+impl Event {
+    /// A run came to this state.
+    pub fn run(id: &RunId, status: Status, reason: Option<Reason>) -> Event {
+        let kind = match (status, reason) {
+            (Status::Success, _) => "run.succeeded",
+            (Status::Failed, _) => "run.failed",
+            (Status::Skipped, Some(Reason::Missed)) => "run.missed",
+            (Status::Skipped, _) => "run.skipped",
+            (Status::Abandoned, _) => "run.abandoned",
+            (Status::Started, _) => "run.started",
+            (Status::Enqueued | Status::Queued, _) => "run.waiting",
+        };
+        let detail = json!({
+            "run_id": id,
+            "schedule_id": id.schedule_id,
+            "run_at": instant::text(id.run_at),
+            "idempotency_key": id.idempotency_key(),
+            "status": status,
+            "reason": reason,
+        });
+        Event { kind, detail }
+    }
+}
+
+/// The bus, if there is one.
+pub struct Events {
+    client: Client,
+    bus: Option<String>,
+}
+
+impl Events {
+    /// The bus of a deployment.
+    pub fn new(sdk: &SdkConfig, settings: &Settings) -> Events {
+        let bus = Some(settings.event_bus.clone()).filter(|bus| !bus.is_empty());
+        Events { client: Client::new(sdk), bus }
+    }
+
+    /// Puts events on the bus.
+    pub async fn tell(&self, events: &[Event]) {
+        let Some(bus) = &self.bus else { return };
+        for batch in events.chunks(MAX_BATCH) {
+            let mut request = self.client.put_events();
+            for event in batch {
+                let entry = PutEventsRequestEntry::builder()
+                    .event_bus_name(bus)
+                    .source(SOURCE)
+                    .detail_type(event.kind)
+                    .detail(event.detail.to_string())
+                    .build();
+                request = request.entries(entry);
+            }
+            match request.send().await {
+                Ok(answer) if answer.failed_entry_count() > 0 => {
+                    warn!(failed = answer.failed_entry_count(), "events not put");
+                }
+                Ok(_) => {}
+                Err(problem) => {
+                    let problem = aws_sdk_eventbridge::error::DisplayErrorContext(problem);
+                    warn!(events = batch.len(), %problem, "events not put");
+                }
+            }
+        }
+    }
+}
