@@ -17,6 +17,7 @@ pub mod ledger;
 pub mod plan;
 pub mod run;
 pub mod schedule;
+pub mod stats;
 pub mod trace;
 pub mod view;
 pub mod workflow;
