@@ -5,6 +5,7 @@
 mod clocks;
 mod conditions;
 mod expression;
+mod history;
 mod runs;
 mod schedules;
 mod workflows;
@@ -18,6 +19,7 @@ use belfry_core::instant::Instant;
 use chrono::Duration;
 
 pub use clocks::{DuePage, Slot};
+pub use history::{Changes, Traces, is_change_cursor};
 pub use runs::{Claim, History, HistoryQuery, Outcome, Put};
 pub use schedules::{Change, Edit, Saved, Stored};
 pub use workflows::Published;
