@@ -6,4 +6,5 @@ mod cost;
 mod edits;
 mod firing;
 mod launching;
+mod ledger;
 mod targets;
