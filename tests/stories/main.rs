@@ -6,6 +6,7 @@ mod cost;
 mod edits;
 mod firing;
 mod launching;
+mod ledger;
 mod queueing;
 mod recovering;
 mod targets;

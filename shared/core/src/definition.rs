@@ -83,7 +83,7 @@ const ALIASES: [(&str, &str); 5] = [
 ];
 
 /// Fields that answers have and requests may repeat: a document that was read can be sent back.
-const READ_ONLY: [&str; 15] = [
+const READ_ONLY: [&str; 16] = [
     "schedule_id",
     "user_id",
     "status",
@@ -93,6 +93,7 @@ const READ_ONLY: [&str; 15] = [
     "last_run_id",
     "last_status",
     "stats",
+    "durations",
     "warnings",
     "revision",
     "created_at",

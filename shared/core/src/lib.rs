@@ -4,18 +4,23 @@
 //! what it needs and answers with data. The engine acts on those answers.
 
 pub mod catchup;
+pub mod change;
 pub mod definition;
+pub mod expected;
 pub mod id;
 pub mod instant;
 pub mod invalid;
 pub mod jitter;
 pub mod json_text;
 pub mod launch;
+pub mod ledger;
 pub mod overlap;
 pub mod plan;
 pub mod recovery;
 pub mod run;
 pub mod schedule;
+pub mod stats;
+pub mod trace;
 pub mod view;
 pub mod workflow;
 

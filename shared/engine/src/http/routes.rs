@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use belfry_core::cron::tzdb_version;
 use belfry_core::id::{RunId, ScheduleId, WorkflowId};
-use belfry_core::instant;
+use belfry_core::instant::{self, Instant};
 use belfry_core::run::{Status, cut};
 use belfry_core::schedule::{self, Catchup, Overlap};
 use serde::de::DeserializeOwned;
@@ -15,7 +15,7 @@ use super::request::{Answer, Request};
 use super::validate;
 use crate::app::App;
 use crate::manage::{self, Saving, Trigger, Wanted};
-use crate::store::HistoryQuery;
+use crate::store::{HistoryQuery, is_change_cursor};
 
 /// A page no caller asked a size of.
 const PAGE: usize = 50;
@@ -69,6 +69,15 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
         }
         ("POST", ["schedules", id, "trigger"]) => trigger(app, request, &known(id)?).await,
         ("GET", ["schedules", id, "runs"]) => history(app, request, &known(id)?).await,
+        ("GET", ["schedules", id, "ledger"]) => {
+            let (from, to) = (time(request, "from")?, time(request, "to")?);
+            let ledger = manage::ledger(app, request.caller()?, &known(id)?, from, to).await?;
+            Ok(Answer::json(200, &ledger))
+        }
+        ("GET", ["schedules", id, "changes"]) => changes(app, request, &known(id)?).await,
+        ("GET", ["stats"]) => {
+            Ok(Answer::json(200, &manage::overall(app, request.caller()?).await?))
+        }
         ("GET", ["runs", id]) => {
             let run = manage::one_run(app, request.caller()?, &known_run(id)?).await?;
             Ok(Answer::json(200, &run))
@@ -100,12 +109,12 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
 /// Nothing is here, or not for this method.
 fn refuse_method(path: &[&str]) -> Routed {
     let methods = match path {
-        ["health"] => "GET",
+        ["health"] | ["stats"] => "GET",
         ["schedules"] => "GET, POST",
         ["schedules", "validate"] => "POST",
         ["schedules", _] => "GET, PUT, PATCH, DELETE",
         ["schedules", _, "pause" | "resume" | "trigger"] | ["runs", _, "status"] => "POST",
-        ["schedules", _, "runs"] | ["runs", _] => "GET",
+        ["schedules", _, "runs" | "ledger" | "changes"] | ["runs", _] => "GET",
         ["workflows", _, "versions", _] => "GET, PUT",
         _ => return Err(Problem::not_found("resource")),
     };
@@ -162,24 +171,34 @@ async fn trigger(app: &App, request: &Request, id: &ScheduleId) -> Routed {
 }
 
 async fn history(app: &App, request: &Request, id: &ScheduleId) -> Routed {
-    let time = |name: &str| match request.query(name) {
-        None => Ok(None),
-        Some(text) => instant::parse(text)
-            .map(Some)
-            .ok_or_else(|| Problem::field(name, "must be an RFC 3339 time")),
-    };
     let cursor = request.query("cursor");
     if cursor.is_some_and(|cursor| RunId::from_keys(id.clone(), cursor).is_err()) {
         return Err(Problem::field("cursor", "is not a cursor"));
     }
     let wanted = HistoryQuery {
         status: choice::<Status>(request, "status", "is not a run's status")?,
-        from: time("from")?,
-        to: time("to")?,
+        from: time(request, "from")?,
+        to: time(request, "to")?,
         limit: limit(request)?,
         cursor: cursor.map(str::to_owned),
     };
     Ok(Answer::json(200, &manage::history(app, request.caller()?, id, &wanted).await?))
+}
+
+async fn changes(app: &App, request: &Request, id: &ScheduleId) -> Routed {
+    let cursor = request.query("cursor");
+    if cursor.is_some_and(|cursor| !is_change_cursor(cursor)) {
+        return Err(Problem::field("cursor", "is not a cursor"));
+    }
+    let limit = limit(request)?;
+    Ok(Answer::json(200, &manage::changes(app, request.caller()?, id, limit, cursor).await?))
+}
+
+fn time(request: &Request, name: &str) -> Result<Option<Instant>, Problem> {
+    let parsed = request.query(name).map(|text| {
+        instant::parse(text).ok_or_else(|| Problem::field(name, "must be an RFC 3339 time"))
+    });
+    parsed.transpose()
 }
 
 fn limit(request: &Request) -> Result<usize, Problem> {

@@ -4,6 +4,7 @@
 //! either confirmed under the new definition or cancelled by it. A launcher that judged by the old
 //! definition then loses its claim, and one that reads the clock later sees the new one.
 
+use belfry_core::change::differences;
 use belfry_core::definition::{Definition, MAX_PAYLOAD};
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{self, Instant};
@@ -299,7 +300,8 @@ async fn make(
         last_claimed: None,
     };
     let spec = spec(definition, revision, None, now);
-    let log = entry(&clock, caller, "created", now);
+    let changes = differences(None, &Definition::of(&clock, &spec));
+    let log = Change { changes, ..entry(&clock, caller, "created", now) };
     match app.store.create_schedule(&clock, &spec, &log).await? {
         Saved::Stale => Err(Refusal::Stale { current: revision }),
         Saved::Yes => {
@@ -345,7 +347,8 @@ async fn change(
     let version = resolve_version(app, &definition).await?;
     let definition = Definition { version: Some(version), ..definition };
     let note = intent.note.filter(|_| definition.paused);
-    if definition == Definition::of(&old, &old_spec) && note == old_spec.pause_note {
+    let before = Definition::of(&old, &old_spec);
+    if definition == before && note == old_spec.pause_note {
         // It may be a second try of a change that stood, and whose first try ended before this.
         settle_unlaunched(app, &old, Some(&old), old.revision, now).await?;
         return Ok(saving(false, &old, &old_spec, now));
@@ -375,7 +378,8 @@ async fn change(
         ..old.clone()
     };
     let spec = spec(definition, revision, note, now);
-    let log = entry(&clock, caller, intent.verb, now);
+    let changes = differences(Some(&before), &Definition::of(&clock, &spec));
+    let log = Change { changes, ..entry(&clock, caller, intent.verb, now) };
     let edit = if moves { Edit::MovePosition } else { Edit::KeepPosition };
     match app.store.edit_schedule(old.revision, &clock, &spec, &log, edit).await? {
         Saved::Stale => Err(Refusal::Stale { current: revision }),
@@ -491,11 +495,13 @@ fn spec(definition: Definition, revision: u64, pause_note: Option<String>, now: 
 fn entry(clock: &Clock, caller: &Caller, verb: &str, now: Instant) -> Change {
     Change {
         by: caller.sub.clone(),
+        owner: Some(clock.owner.clone()),
         at: now,
         verb: verb.to_owned(),
         revision: clock.revision,
         timing: clock.timing.clone(),
         paused: clock.paused,
+        changes: Vec::new(),
     }
 }
 

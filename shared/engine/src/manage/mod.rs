@@ -1,15 +1,19 @@
 //! Managing schedules, runs and workflows: what the API does, without HTTP.
 
 mod edit;
+mod ledger;
 mod read;
 mod runs;
+mod stats;
 mod workflows;
 
 use belfry_core::invalid::Invalid;
 
 pub use edit::{Saving, create, delete, patch, pause, preview_resume, put, resume};
+pub use ledger::{changes, ledger};
 pub use read::{Listing, Wanted, list, one};
 pub use runs::{Trigger, feedback, history, one_run, trigger};
+pub use stats::overall;
 pub use workflows::{publish, version};
 
 use crate::fault::Fault;

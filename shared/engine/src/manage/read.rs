@@ -1,5 +1,6 @@
 //! Reading schedules.
 
+use belfry_core::definition::object;
 use belfry_core::id::{ScheduleId, WorkflowId};
 use belfry_core::instant::Instant;
 use belfry_core::schedule::{Clock, Spec, Status};
@@ -7,6 +8,7 @@ use belfry_core::view;
 use serde_json::Value;
 
 use super::edit::load;
+use super::stats::of_schedule;
 use super::{Caller, Refusal};
 use crate::app::App;
 
@@ -36,10 +38,13 @@ pub struct Listing {
     pub next_cursor: Option<String>,
 }
 
-/// One schedule, and its revision.
+/// One schedule with its statistics, and its revision. Lists leave them out: they cost a query
+/// each.
 pub async fn one(app: &App, caller: &Caller, id: &ScheduleId) -> Result<(Value, u64), Refusal> {
     let (clock, spec) = load(app, caller, id).await?;
-    Ok((view::schedule(&clock, &spec, app.now()), clock.revision))
+    let mut schedule = object(&view::schedule(&clock, &spec, app.now()));
+    schedule.extend(of_schedule(app, &clock).await?);
+    Ok((Value::Object(schedule), clock.revision))
 }
 
 /// The caller's schedules in the order of their names: a page begins behind a name, so that

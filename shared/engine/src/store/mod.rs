@@ -5,6 +5,7 @@
 mod clocks;
 mod conditions;
 mod expression;
+mod history;
 mod queued;
 mod runs;
 mod schedules;
@@ -20,6 +21,7 @@ use belfry_core::instant::Instant;
 use chrono::Duration;
 
 pub use clocks::{DuePage, Slot};
+pub use history::{Changes, Traces, is_change_cursor};
 pub use runs::{Claim, Claimant, History, HistoryQuery, Outcome, Put};
 pub use schedules::{Change, Edit, Saved, Stored};
 pub use workflows::Published;

@@ -2,11 +2,11 @@
 
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update as UpdateItem};
+pub use belfry_core::change::Change;
 use belfry_core::id::ScheduleId;
 use belfry_core::instant::Instant;
-use belfry_core::schedule::{Clock, Spec, Timing};
+use belfry_core::schedule::{Clock, Spec};
 use chrono::SecondsFormat;
-use serde::{Deserialize, Serialize};
 
 use super::clocks::{is_deleted, read_clock};
 use super::expression::Update;
@@ -38,23 +38,6 @@ pub enum Saved {
     Yes,
     /// The schedule is not as it was read.
     Stale,
-}
-
-/// An entry of the change log.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Change {
-    /// Who.
-    pub by: String,
-    /// When.
-    pub at: Instant,
-    /// What: created, updated, paused, resumed, deleted.
-    pub verb: String,
-    /// The definition it led to.
-    pub revision: u64,
-    /// Which fires exist from then on.
-    pub timing: Timing,
-    /// Whether they launch.
-    pub paused: bool,
 }
 
 /// How an edit treats the fires to come.
