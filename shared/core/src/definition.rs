@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use belfry_cron::{Cron, DstFold, DstGap, Zone};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+use crate::form::Form;
 use crate::id::{ScheduleId, WorkflowId};
-use crate::instant::{self, Instant};
 use crate::invalid::Invalid;
 use crate::schedule::{Catchup, Clock, Overlap, Policies, Spec, Timing};
 
@@ -230,11 +229,6 @@ fn merge(document: &mut Value, patch: &Value) {
     }
 }
 
-struct Form {
-    fields: Map<String, Value>,
-    problems: Vec<Invalid>,
-}
-
 impl Form {
     fn definition(&mut self, id: &ScheduleId, house: &House) -> Option<Definition> {
         // Everything is read before anything is missed: all problems are told at once.
@@ -351,57 +345,12 @@ impl Form {
         }
         payload
     }
-
-    fn take(&mut self, field: &str) -> Option<Value> {
-        self.fields.remove(field).filter(|value| !value.is_null())
-    }
-
-    fn problem<T>(&mut self, field: &str, message: impl Into<String>) -> Option<T> {
-        self.problems.push(Invalid::new(field, message));
-        None
-    }
-
-    fn text(&mut self, field: &str, max: usize) -> Option<String> {
-        match self.take(field)? {
-            Value::String(text) if text.len() <= max => Some(text),
-            Value::String(_) => self.problem(field, format!("must be at most {max} bytes")),
-            _ => self.problem(field, "must be a text"),
-        }
-    }
-
-    fn boolean(&mut self, field: &str) -> Option<bool> {
-        match self.take(field)? {
-            Value::Bool(value) => Some(value),
-            _ => self.problem(field, "must be true or false"),
-        }
-    }
-
-    fn number(&mut self, field: &str, min: u64, max: u64) -> Option<u64> {
-        match self.take(field)?.as_u64() {
-            Some(number) if (min..=max).contains(&number) => Some(number),
-            _ => self.problem(field, format!("must be a whole number from {min} to {max}")),
-        }
-    }
-
-    fn instant(&mut self, field: &str) -> Option<Instant> {
-        match self.take(field)?.as_str().map(instant::parse) {
-            Some(Some(at)) => Some(at),
-            _ => self.problem(field, "must be an RFC 3339 time, such as 2026-11-16T09:00:00Z"),
-        }
-    }
-
-    fn choice<T: DeserializeOwned>(&mut self, field: &str, choices: &str) -> Option<T> {
-        let value = self.take(field)?;
-        match serde_json::from_value(value) {
-            Ok(choice) => Some(choice),
-            Err(_) => self.problem(field, format!("must be {choices}")),
-        }
-    }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::instant;
 
     fn id() -> ScheduleId {
         "nightly".parse().unwrap()

@@ -4,6 +4,7 @@ mod edit;
 mod ledger;
 mod read;
 mod runs;
+mod settle;
 mod stats;
 mod workflows;
 

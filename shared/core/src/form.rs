@@ -1,0 +1,61 @@
+//! A form: reads the fields of a JSON object one by one and keeps every problem it meets.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::instant::{self, Instant};
+use crate::invalid::Invalid;
+
+/// The fields not read yet, and the problems so far.
+pub(crate) struct Form {
+    pub(crate) fields: Map<String, Value>,
+    pub(crate) problems: Vec<Invalid>,
+}
+
+impl Form {
+    pub(crate) fn take(&mut self, field: &str) -> Option<Value> {
+        self.fields.remove(field).filter(|value| !value.is_null())
+    }
+
+    pub(crate) fn problem<T>(&mut self, field: &str, message: impl Into<String>) -> Option<T> {
+        self.problems.push(Invalid::new(field, message));
+        None
+    }
+
+    pub(crate) fn text(&mut self, field: &str, max: usize) -> Option<String> {
+        match self.take(field)? {
+            Value::String(text) if text.len() <= max => Some(text),
+            Value::String(_) => self.problem(field, format!("must be at most {max} bytes")),
+            _ => self.problem(field, "must be a text"),
+        }
+    }
+
+    pub(crate) fn boolean(&mut self, field: &str) -> Option<bool> {
+        match self.take(field)? {
+            Value::Bool(value) => Some(value),
+            _ => self.problem(field, "must be true or false"),
+        }
+    }
+
+    pub(crate) fn number(&mut self, field: &str, min: u64, max: u64) -> Option<u64> {
+        match self.take(field)?.as_u64() {
+            Some(number) if (min..=max).contains(&number) => Some(number),
+            _ => self.problem(field, format!("must be a whole number from {min} to {max}")),
+        }
+    }
+
+    pub(crate) fn instant(&mut self, field: &str) -> Option<Instant> {
+        match self.take(field)?.as_str().map(instant::parse) {
+            Some(Some(at)) => Some(at),
+            _ => self.problem(field, "must be an RFC 3339 time, such as 2026-11-16T09:00:00Z"),
+        }
+    }
+
+    pub(crate) fn choice<T: DeserializeOwned>(&mut self, field: &str, choices: &str) -> Option<T> {
+        let value = self.take(field)?;
+        match serde_json::from_value(value) {
+            Ok(choice) => Some(choice),
+            Err(_) => self.problem(field, format!("must be {choices}")),
+        }
+    }
+}

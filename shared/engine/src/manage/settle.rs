@@ -1,0 +1,95 @@
+//! Fires on their way when a definition changes: each is confirmed under the new one or cancelled by
+//! it, what was due before is recorded, and what is due soon is emitted.
+
+use belfry_core::id::RunId;
+use belfry_core::instant::Instant;
+use belfry_core::launch::{Verdict, judge};
+use belfry_core::plan::Horizon;
+use belfry_core::run::Run;
+use belfry_core::schedule::{Catchup, Clock, Policies};
+use chrono::Duration;
+use futures::{StreamExt, stream};
+
+use crate::app::App;
+use crate::emit;
+use crate::fault::Fault;
+use crate::store::Stored;
+
+/// A run older than this launches only by recovery, which judges it anew.
+const OLDEST_ON_ITS_WAY: Duration = Duration::hours(2);
+/// Confirmations and cancellations under way at once.
+const CONCURRENCY: usize = 16;
+/// Rounds of catching up in one resume, `MAX_CATCHUP_PER_TICK` fires each.
+const MAX_ROUNDS: usize = 100;
+
+/// Catches up what a resumed clock has missed, and emits what is due soon. There is no grace: what a
+/// pause kept back is not simply late. Beyond many rounds the ticks go on, by the clock's own policy.
+pub(super) async fn catch_up(
+    app: &App,
+    clock: &Clock,
+    policy: Catchup,
+    now: Instant,
+) -> Result<(), Fault> {
+    let horizon = Horizon { grace: Duration::zero(), ..app.settings.horizon.clone() };
+    let policies = Policies { catchup_policy: policy, ..clock.policies.clone() };
+    let mut clock = Clock { policies, ..clock.clone() };
+    for _ in 0..MAX_ROUNDS {
+        emit::emit(app, vec![clock.clone()], &horizon, now).await;
+        let Stored::Schedule(both) = app.store.schedule(&clock.schedule_id).await? else { break };
+        let next = both.0.next_run_at;
+        if both.0.revision != clock.revision || next.is_none_or(|next| next > now) {
+            break;
+        }
+        clock.next_run_at = next;
+    }
+    Ok(())
+}
+
+/// Records under the old definition what came due under it, before it is replaced. Answers with
+/// the instant behind which the new definition begins: now, or before what is still to be recorded.
+pub(super) async fn emit_overdue(app: &App, old: &Clock, now: Instant) -> Result<Instant, Fault> {
+    if old.paused || old.next_run_at.is_none_or(|next| next > now) {
+        return Ok(now);
+    }
+    let overdue = Horizon { lookahead: Duration::zero(), ..app.settings.horizon.clone() };
+    let report = emit::emit(app, vec![old.clone()], &overdue, now).await;
+    if report.failed > 0 {
+        let problem = "what came due before the change could not be recorded";
+        return Err(Fault { doing: format!("change {}", old.schedule_id), source: problem.into() });
+    }
+    let left = match app.store.schedule(&old.schedule_id).await? {
+        Stored::Schedule(both) => both.0.next_run_at.filter(|next| *next <= now),
+        _ => None,
+    };
+    Ok(left.map_or(now, |next| next - Duration::seconds(1)))
+}
+
+/// Confirms or cancels every run that has not launched, by the definition as it is now.
+pub(super) async fn settle_unlaunched(
+    app: &App,
+    old: &Clock,
+    clock: Option<&Clock>,
+    revision: u64,
+    now: Instant,
+) -> Result<(), Fault> {
+    let window = Duration::seconds(old.policies.catchup_window_s.unwrap_or(0).cast_signed());
+    let from = now - OLDEST_ON_ITS_WAY - window;
+    let runs = app.store.unlaunched_runs(&old.schedule_id, from).await?;
+    let settle = |(id, run): (RunId, Run)| async move {
+        match judge(clock, &id, run.revision) {
+            Verdict::Launch => app.store.confirm_run(&id, revision).await,
+            Verdict::Cancel(reason) => app.store.cancel_run(&id, reason, revision, now).await,
+        }
+    };
+    let answers: Vec<_> =
+        stream::iter(runs.into_iter().map(settle)).buffer_unordered(CONCURRENCY).collect().await;
+    answers.into_iter().try_for_each(|answer| answer.map(|_| ()))
+}
+
+/// Emits what is due before the next tick would see it. If that fails, the tick comes all the same.
+pub(super) async fn emit_soon(app: &App, clock: &Clock, now: Instant) {
+    let horizon = &app.settings.horizon;
+    if !clock.paused && clock.next_run_at.is_some_and(|next| next <= now + horizon.lookahead) {
+        emit::emit(app, vec![clock.clone()], horizon, now).await;
+    }
+}
