@@ -72,6 +72,14 @@ impl Default for House {
     }
 }
 
+impl House {
+    /// Whether schedules may use this zone.
+    pub fn allows(&self, zone: &Zone) -> bool {
+        let allowed = &self.allowed_zones;
+        allowed.is_empty() || allowed.iter().any(|name| name == zone.name())
+    }
+}
+
 /// Names other products use, and ours for them.
 const ALIASES: [(&str, &str); 5] = [
     ("cron_expression", "cron_expr"),
@@ -265,8 +273,7 @@ impl Form {
         let timezone = self.text("timezone", MAX_SHORT_TEXT).unwrap_or_else(|| "UTC".to_owned());
         let timezone = match Zone::parse(&timezone) {
             Ok(zone) => {
-                let allowed = &house.allowed_zones;
-                if !allowed.is_empty() && !allowed.iter().any(|name| name == zone.name()) {
+                if !house.allows(&zone) {
                     self.problem::<()>("timezone", "is not allowed in this deployment");
                 }
                 zone.name().to_owned()

@@ -298,6 +298,7 @@ impl Run {
             "error": self.error,
             "result": self.result,
             "reason": self.reason,
+            "tzdb": self.tzdb,
         });
         if let Some(blocked_by) = &self.blocked_by {
             view["blocked_by"] = json!(format!("{}@{blocked_by}", id.schedule_id));

@@ -9,7 +9,7 @@ use belfry_core::plan::{Fire, Horizon, plan};
 use belfry_core::run::{Run, Status};
 use belfry_core::schedule::Clock;
 use futures::{StreamExt, stream};
-use tracing::{debug, error, warn};
+use tracing::{debug, error, info, warn};
 
 use crate::app::App;
 use crate::events::Event;
@@ -133,18 +133,18 @@ async fn put(
             Ok(Put::New) if launches => {
                 report.emitted += 1;
                 report.drift_ms.push((now - run.launch_at).num_milliseconds().max(0));
-                debug!(run_id = %id, trigger = ?run.trigger, "emitted");
+                info!(run_id = %id, trigger = ?run.trigger, launch_at = %run.launch_at, "emitted");
                 parcels.push((place, parcel(id, &run)));
             }
             Ok(Put::New) => {
                 report.skipped += 1;
-                debug!(run_id = %id, reason = ?run.reason, "recorded as skipped");
+                info!(run_id = %id, reason = ?run.reason, "recorded as skipped");
                 missed.push(Event::run(&id, run.status, run.reason));
             }
             // Even if it would be given up by now: whoever recorded it meant to launch it.
             Ok(Put::Unlaunched(recorded)) => {
                 report.resent += 1;
-                debug!(run_id = %id, "sent again: recorded, not launched");
+                info!(run_id = %id, "sent again: recorded, not launched");
                 parcels.push((place, parcel(id, &recorded)));
             }
             Ok(Put::Beyond) => report.known += 1,

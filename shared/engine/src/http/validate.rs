@@ -1,6 +1,7 @@
 //! Validation while typing: what an expression means, when it fires, what is odd about it.
 
 use belfry_core::cron::{Cron, Timetable, Zone};
+use belfry_core::definition::House;
 use belfry_core::instant::{self, Instant};
 use belfry_core::invalid::Invalid;
 use chrono::Duration;
@@ -18,7 +19,7 @@ const FIELDS: [&str; 7] =
 pub(super) fn validate(app: &App, request: &Request) -> Result<Answer, Problem> {
     let body = request.small_object(&FIELDS)?;
     let now = app.now();
-    let answer = match read(&body, now) {
+    let answer = match read(&body, &app.settings.house, now) {
         Ok(question) => question.answer(now),
         Err(errors) => json!({
             "valid": false, "next_executions": [], "description": null, "warnings": [],
@@ -35,7 +36,7 @@ struct Question {
     count: usize,
 }
 
-fn read(body: &Value, now: Instant) -> Result<Question, Vec<Invalid>> {
+fn read(body: &Value, house: &House, now: Instant) -> Result<Question, Vec<Invalid>> {
     let mut errors = Vec::new();
     let given = |field: &str| body.get(field).filter(|value| !value.is_null());
     let text = |field: &str| given(field).map(|value| value.as_str().unwrap_or_default());
@@ -45,7 +46,11 @@ fn read(body: &Value, now: Instant) -> Result<Question, Vec<Invalid>> {
         Some(text) => Cron::parse(text, "").map_err(|e| Invalid::new("cron_expr", e.to_string())),
     };
     let zone = Zone::parse(text("timezone").unwrap_or("UTC"))
-        .map_err(|unknown| Invalid::new("timezone", unknown.to_string()));
+        .map_err(|unknown| Invalid::new("timezone", unknown.to_string()))
+        .and_then(|zone| match house.allows(&zone) {
+            true => Ok(zone),
+            false => Err(Invalid::new("timezone", "is not allowed in this deployment")),
+        });
     let mut time = |field: &str| {
         let parsed = text(field).map(instant::parse)?;
         if parsed.is_none() {

@@ -13,12 +13,13 @@ mod sweep;
 mod workflows;
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::Instant;
-use chrono::Duration;
+use chrono::TimeDelta;
 
 pub use clocks::{DuePage, Slot};
 pub use history::{Changes, Traces, is_change_cursor};
@@ -38,11 +39,22 @@ pub struct Store {
     runs: String,
     workflows: String,
     due_shards: u32,
-    run_ttl: Duration,
-    lost_after: Duration,
+    run_ttl: TimeDelta,
+    lost_after: TimeDelta,
 }
 
 type Item = HashMap<String, AttributeValue>;
+
+/// The rests a busy table gets before it is asked for what it left out. The SDK retries calls, not
+/// what a call left out.
+const PAUSES: [Duration; 6] = [
+    Duration::from_millis(25),
+    Duration::from_millis(50),
+    Duration::from_millis(100),
+    Duration::from_millis(200),
+    Duration::from_millis(400),
+    Duration::from_millis(800),
+];
 
 /// BatchGetItem takes no more.
 const MAX_BATCH: usize = 100;
@@ -75,6 +87,7 @@ impl Store {
         let doing = || format!("read from {table}");
         let mut found = Vec::with_capacity(keys.len());
         let mut wanted = keys;
+        let mut rest_of = PAUSES.iter();
         while !wanted.is_empty() {
             let request = KeysAndAttributes::builder()
                 .set_keys(Some(wanted))
@@ -87,6 +100,11 @@ impl Store {
             found.extend(items.unwrap_or_default());
             let rest = answer.unprocessed_keys.take().and_then(|mut tables| tables.remove(table));
             wanted = rest.map(|rest| rest.keys).unwrap_or_default();
+            match rest_of.next() {
+                _ if wanted.is_empty() => {}
+                Some(pause) => tokio::time::sleep(*pause).await,
+                None => return Err(Fault { doing: doing(), source: "it is too busy".into() }),
+            }
         }
         Ok(found)
     }
