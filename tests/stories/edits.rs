@@ -197,3 +197,40 @@ async fn a_resume_catches_up_as_it_is_told_and_says_before_what_it_would_do() {
         assert_eq!(after, world.every("report", "05:01:00", 60, 3), "{catchup}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delete_while_the_tick_is_late_explains_what_was_due() {
+    let world = World::new().await;
+    world.schedule("report", "0 5,6,7 0 * * *", &json!({})).await;
+    world.pass_without_ticks(Duration::seconds(6 * 60 + 30)).await;
+    world.ok("DELETE", "/schedules/report", &Value::Null).await;
+    for time in ["00:05:00", "00:06:00"] {
+        let path = format!("/runs/report@2026-01-01T{time}Z");
+        assert_eq!(world.ok("GET", &path, &Value::Null).await["reason"], "deleted");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pause_after_a_long_outage_loses_none_of_what_was_due_before_it() {
+    let world = World::new().await;
+    let policy = json!({"catchup_policy": "fire_immediately"});
+    world.schedule("report", "* * * * *", &policy).await;
+    world.pass_without_ticks(Duration::minutes(350)).await;
+    world.ok("POST", "/schedules/report/pause", &Value::Null).await;
+    let recorded = world.runs("report").await.len();
+    assert_eq!(recorded, 350);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_takes_over_a_name_does_not_see_what_ran_under_it_before() {
+    let world = World::new().await;
+    world.schedule("report", "* * * * *", &json!({})).await;
+    world.pass(Duration::minutes(3)).await;
+    world.ok("DELETE", "/schedules/report", &Value::Null).await;
+    let body = json!({"workflow_id": "w", "cron_expr": "0 12 * * *"});
+    let made = world.call_as(Some("bob"), "PUT", "/schedules/report", &body, &[]).await;
+    assert_eq!(made.0, 201);
+    let path = "/schedules/report/runs";
+    let seen = world.call_as(Some("bob"), "GET", path, &Value::Null, &[]).await.1;
+    assert_eq!(seen["items"], json!([]));
+}

@@ -198,6 +198,31 @@ async fn a_schedule_ends_with_its_window() {
     assert_eq!(schedule["next_runs"], json!([]));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tick_that_died_after_a_summary_loses_none_of_the_fires_behind_it() {
+    let world = World::new().await;
+    world.schedule("report", "* * * * *", &json!({})).await;
+    world.pass(Duration::minutes(1)).await;
+    world.pass_without_ticks(Duration::minutes(200)).await;
+    // It planned, put the summary, and died.
+    let belfry_engine::store::Stored::Schedule(both) =
+        world.app.store.schedule(&world.id("report")).await.unwrap()
+    else {
+        panic!()
+    };
+    let timetable = both.0.read().unwrap().timetable;
+    let horizon = &world.app.settings.horizon;
+    let plan = belfry_core::plan::plan(&both.0, &timetable, world.now(), horizon);
+    assert!(plan.fires[0].run.missed.is_some());
+    world.app.store.put_run(&plan.fires[0]).await.unwrap();
+    world.pass_without_ticks(Duration::minutes(200)).await;
+    world.pass(Duration::minutes(3)).await;
+    let ledger = "/schedules/report/ledger?from=2026-01-01T00:00:00Z&to=2026-01-01T06:40:00Z";
+    let ledger = world.ok("GET", ledger, &Value::Null).await;
+    assert_eq!(ledger["unexplained"], json!([]));
+    assert_eq!(ledger["expected"], 400);
+}
+
 /// Writes an attribute of a stored clock, as no code of ours would.
 async fn spoil(world: &World, id: &str, attribute: &str, value: Value) {
     let request = json!({

@@ -8,6 +8,7 @@ use belfry_core::instant::Instant;
 use belfry_core::plan::{Fire, Horizon, plan};
 use belfry_core::run::{Run, Status};
 use belfry_core::schedule::Clock;
+use chrono::Duration;
 use futures::{StreamExt, stream};
 use tracing::{debug, error, info, warn};
 
@@ -147,7 +148,15 @@ async fn put(
                 info!(run_id = %id, "sent again: recorded, not launched");
                 parcels.push((place, parcel(id, &recorded)));
             }
-            Ok(Put::Beyond) => report.known += 1,
+            Ok(Put::Beyond(recorded)) => {
+                report.known += 1;
+                // A tick that died had summed up less: the clock goes on where that sum ends.
+                if let (Some(theirs), Some(ours)) = (recorded.missed, run.missed)
+                    && theirs.last < ours.last
+                {
+                    work[place].next_run_at = Some(theirs.last + Duration::seconds(1));
+                }
+            }
             Err(fault) => {
                 error!(run_id = %id, %fault, "not recorded");
                 work[place].through = false;

@@ -183,6 +183,7 @@ pub async fn delete(
         let (clock, _) = load(app, caller, id).await?;
         check_revision(&clock, if_match)?;
         let now = app.now();
+        emit_overdue(app, &clock, now).await?;
         let revision = clock.revision + 1;
         let log = Change { revision, ..entry(&clock, caller, "deleted", now) };
         if app.store.delete_schedule(&clock, &log).await? == Saved::Yes {

@@ -36,7 +36,9 @@ pub async fn history(
 ) -> Result<Value, Refusal> {
     load(app, caller, schedule).await?;
     let history = app.store.history(schedule, wanted).await?;
-    let items: Vec<_> = history.runs.iter().map(|(id, run)| run.view(id)).collect();
+    // Another owner may have had a schedule of this name before.
+    let own = history.runs.iter().filter(|(_, run)| run.owner == caller.sub);
+    let items: Vec<_> = own.map(|(id, run)| run.view(id)).collect();
     Ok(json!({"items": items, "next_cursor": history.cursor}))
 }
 
@@ -77,7 +79,7 @@ pub async fn trigger(
     let run = match app.store.put_run(&fire).await? {
         Put::New => fire.run,
         Put::Unlaunched(run) => *run,
-        Put::Beyond => return Ok(owned_run(app, caller, &fire.id).await?.view(&fire.id)),
+        Put::Beyond(_) => return Ok(owned_run(app, caller, &fire.id).await?.view(&fire.id)),
     };
     // If this fails the caller hears of it, and recovery finds the run all the same.
     let sent = app.queue.send(&[parcel(fire.id.clone(), &run)], now).await;

@@ -48,20 +48,23 @@ pub(super) async fn catch_up(
 /// Records under the old definition what came due under it, before it is replaced. Answers with
 /// the instant behind which the new definition begins: now, or before what is still to be recorded.
 pub(super) async fn emit_overdue(app: &App, old: &Clock, now: Instant) -> Result<Instant, Fault> {
-    if old.paused || old.next_run_at.is_none_or(|next| next > now) {
-        return Ok(now);
-    }
     let overdue = Horizon { lookahead: Duration::zero(), ..app.settings.horizon.clone() };
-    let report = emit::emit(app, vec![old.clone()], &overdue, now).await;
-    if report.failed > 0 {
-        let problem = "what came due before the change could not be recorded";
-        return Err(Fault { doing: format!("change {}", old.schedule_id), source: problem.into() });
+    let mut clock = old.clone();
+    for _ in 0..MAX_ROUNDS {
+        if clock.paused || clock.next_run_at.is_none_or(|next| next > now) {
+            return Ok(now);
+        }
+        if emit::emit(app, vec![clock.clone()], &overdue, now).await.failed > 0 {
+            let problem = "what came due before the change could not be recorded";
+            let doing = format!("change {}", old.schedule_id);
+            return Err(Fault { doing, source: problem.into() });
+        }
+        match app.store.schedule(&old.schedule_id).await? {
+            Stored::Schedule(both) => clock = both.0,
+            _ => return Ok(now),
+        }
     }
-    let left = match app.store.schedule(&old.schedule_id).await? {
-        Stored::Schedule(both) => both.0.next_run_at.filter(|next| *next <= now),
-        _ => None,
-    };
-    Ok(left.map_or(now, |next| next - Duration::seconds(1)))
+    Ok(clock.next_run_at.map_or(now, |next| now.min(next - Duration::seconds(1))))
 }
 
 /// Confirms or cancels every run that has not launched, by the definition as it is now.

@@ -24,7 +24,7 @@ pub enum Put {
     /// It was recorded before and has not launched.
     Unlaunched(Box<Run>),
     /// It was recorded before and went on.
-    Beyond,
+    Beyond(Box<Run>),
 }
 
 /// The answer to a launcher that wants a run.
@@ -140,12 +140,10 @@ impl Store {
             Ok(_) => Ok(Put::New),
             Err(error) => match error.as_service_error() {
                 Some(PutItemError::ConditionalCheckFailedException(refusal)) => {
-                    let old = refusal.item().cloned().map(read_run).transpose()?;
-                    Ok(match old {
-                        Some((_, run)) if run.status == Status::Enqueued => {
-                            Put::Unlaunched(Box::new(run))
-                        }
-                        _ => Put::Beyond,
+                    let (_, old) = read_run(refusal.item().cloned().unwrap_or_default())?;
+                    Ok(match old.status {
+                        Status::Enqueued => Put::Unlaunched(Box::new(old)),
+                        _ => Put::Beyond(Box::new(old)),
                     })
                 }
                 _ => Err(sdk(doing())(error)),
