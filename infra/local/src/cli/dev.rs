@@ -1,5 +1,6 @@
 //! `belfry dev`: the whole system on this machine.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -82,12 +83,14 @@ impl Dev {
             Ok(dev) => dev,
             Err(problem) => return fail(&problem.to_string()),
         };
-        println!("belfry is ready");
-        println!("  API        {}/api/v1", dev.url);
-        println!("  DynamoDB   {}", dev.endpoints.dynamodb);
-        println!("  SQS        {}", dev.endpoints.sqs);
-        println!("  data       {kept}");
-        println!("Stop it with Ctrl-C; nothing is lost.");
+        let (url, dynamodb, sqs) = (&dev.url, &dev.endpoints.dynamodb, &dev.endpoints.sqs);
+        // At once, and whether or not anybody reads it: a reader that has seen enough must not end
+        // the system.
+        let ready = format!(
+            "belfry is ready\n  API        {url}/api/v1\n  DynamoDB   {dynamodb}\n  \
+             SQS        {sqs}\n  data       {kept}\nStop it with Ctrl-C; nothing is lost.\n"
+        );
+        let _ = std::io::stdout().write_all(ready.as_bytes());
         match tokio::signal::ctrl_c().await {
             Ok(()) => ExitCode::SUCCESS,
             Err(problem) => fail(&problem.to_string()),
