@@ -55,7 +55,7 @@ impl Store {
     }
 
     /// Runs in one of these states, oldest first, both ends included.
-    async fn runs_between(
+    pub(super) async fn runs_between(
         &self,
         schedule: &ScheduleId,
         from: &str,

@@ -363,33 +363,9 @@ impl Store {
         schedule: &ScheduleId,
         from: Instant,
     ) -> Result<Vec<(RunId, Run)>, Fault> {
-        let mut found = Vec::new();
-        let mut start = None;
-        loop {
-            let page = self
-                .client
-                .query()
-                .table_name(&self.runs)
-                .consistent_read(true)
-                .key_condition_expression("schedule_id = :id AND run_at >= :from")
-                .filter_expression(conditions::RUN_IS_UNLAUNCHED)
-                .expression_attribute_names("#status", "status")
-                .expression_attribute_values(":id", text(schedule.as_str()))
-                .expression_attribute_values(":from", text(instant::text(from)))
-                .expression_attribute_values(":enqueued", text(Status::Enqueued.as_str()))
-                .expression_attribute_values(":queued", text(Status::Queued.as_str()))
-                .set_exclusive_start_key(start)
-                .send()
-                .await
-                .map_err(sdk(format!("read unlaunched runs of {schedule}")))?;
-            for item in page.items.unwrap_or_default() {
-                found.push(read_run(item)?);
-            }
-            start = page.last_evaluated_key;
-            if start.is_none() {
-                return Ok(found);
-            }
-        }
+        let wanted = [Status::Enqueued, Status::Queued];
+        // A tilde sorts behind every time.
+        self.runs_between(schedule, &instant::text(from), "~", &wanted, usize::MAX).await
     }
 
     /// Some of a schedule's runs, newest first.
