@@ -7,6 +7,7 @@ mod edits;
 mod firing;
 mod launching;
 mod ledger;
+mod pausing;
 mod queueing;
 mod recovering;
 mod targets;

@@ -90,7 +90,7 @@ const ALIASES: [(&str, &str); 5] = [
 ];
 
 /// Fields that answers have and requests may repeat: a document that was read can be sent back.
-const READ_ONLY: [&str; 16] = [
+const READ_ONLY: [&str; 17] = [
     "schedule_id",
     "user_id",
     "status",
@@ -106,6 +106,7 @@ const READ_ONLY: [&str; 16] = [
     "created_at",
     "updated_at",
     "pause_note",
+    "pause_until",
     "cron_description",
 ];
 

@@ -79,6 +79,9 @@ pub struct Spec {
     /// Why it was paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_note: Option<String>,
+    /// When the pause ends by itself.
+    #[serde(default, with = "instant::optional", skip_serializing_if = "Option::is_none")]
+    pub pause_until: Option<Instant>,
     /// The change that wrote this.
     pub revision: u64,
     /// When that was.

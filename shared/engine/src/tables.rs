@@ -55,6 +55,8 @@ pub const PART: &str = "sk";
 pub const CLOCK: &str = "clock";
 /// The spec's part.
 pub const SPEC: &str = "spec";
+/// The part that ends a pause. It is in the due index at the time the pause ends.
+pub const WAKE: &str = "wake";
 /// What the parts of the change log begin with.
 pub const CHANGE: &str = "change#";
 /// Of `due`: a share of the schedules; only clocks that may fire have it.

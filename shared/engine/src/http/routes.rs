@@ -52,9 +52,10 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
             Ok(Answer::empty(204))
         }
         ("POST", ["schedules", id, "pause"]) => {
-            let body = request.small_object(&["note"])?;
-            let (note, if_match) = (optional_text(&body, "note")?, request.if_match()?);
-            Ok(saved(&manage::pause(app, request.caller()?, &known(id)?, note, if_match).await?))
+            let body = request.small_object(&["note", "until"])?;
+            let (note, until) = (optional_text(&body, "note")?, optional_time(&body, "until")?);
+            let (caller, if_match) = (request.caller()?, request.if_match()?);
+            Ok(saved(&manage::pause(app, caller, &known(id)?, note, until, if_match).await?))
         }
         ("POST", ["schedules", id, "resume"]) => {
             let body = request.small_object(&["catchup", "dry_run"])?;
@@ -257,6 +258,15 @@ fn optional_catchup(body: &Value) -> Result<Option<Catchup>, Problem> {
     let given = body.get("catchup").filter(|value| !value.is_null()).cloned();
     let choices = "must be none, once, fire_immediately or spread";
     given.map(serde_json::from_value).transpose().map_err(|_| Problem::field("catchup", choices))
+}
+
+fn optional_time(body: &Value, field: &str) -> Result<Option<Instant>, Problem> {
+    let problem = || Problem::field(field, "must be an RFC 3339 time");
+    match body.get(field) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => instant::parse(text).map(Some).ok_or_else(problem),
+        Some(_) => Err(problem()),
+    }
 }
 
 fn optional_text(body: &Value, field: &str) -> Result<Option<String>, Problem> {

@@ -10,6 +10,7 @@ mod workflows;
 
 use belfry_core::invalid::Invalid;
 
+pub(crate) use edit::end_pause;
 pub use edit::{Saving, create, delete, patch, pause, preview_resume, put, resume};
 pub use ledger::{changes, ledger};
 pub use read::{Listing, Wanted, list, one};

@@ -22,15 +22,17 @@ const CONCURRENCY: usize = 16;
 /// Rounds of catching up in one resume, `MAX_CATCHUP_PER_TICK` fires each.
 const MAX_ROUNDS: usize = 100;
 
-/// Catches up what a resumed clock has missed, and emits what is due soon. There is no grace: what a
-/// pause kept back is not simply late. Beyond many rounds the ticks go on, by the clock's own policy.
+/// Catches up what a resumed clock has missed, and emits what is due soon. What a pause kept back is
+/// not simply late, so that the only grace is the time since the pause ended. Beyond many rounds the
+/// ticks go on, by the clock's own policy.
 pub(super) async fn catch_up(
     app: &App,
     clock: &Clock,
     policy: Catchup,
+    grace: Duration,
     now: Instant,
 ) -> Result<(), Fault> {
-    let horizon = Horizon { grace: Duration::zero(), ..app.settings.horizon.clone() };
+    let horizon = Horizon { grace, ..app.settings.horizon.clone() };
     let policies = Policies { catchup_policy: policy, ..clock.policies.clone() };
     let mut clock = Clock { policies, ..clock.clone() };
     for _ in 0..MAX_ROUNDS {

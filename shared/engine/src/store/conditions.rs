@@ -44,6 +44,9 @@ pub(super) const DEFINITION_IS_AS_READ: &str =
 pub(super) const NAME_IS_FREE: &str =
     "attribute_not_exists(schedule_id) OR attribute_exists(deleted_at)";
 
+/// A pause that begins anew has its end in the future.
+pub(super) const WAKE_IS_PAST: &str = "next_run_at <= :now";
+
 /// A slot is given back to a clock that is still there.
 pub(super) const CLOCK_EXISTS: &str = "attribute_exists(schedule_id)";
 

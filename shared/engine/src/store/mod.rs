@@ -21,7 +21,7 @@ use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::Instant;
 use chrono::TimeDelta;
 
-pub use clocks::{DuePage, Slot};
+pub use clocks::{DuePage, Duty, Slot};
 pub use history::{Changes, Traces, is_change_cursor};
 pub use runs::{Claim, Claimant, History, HistoryQuery, Outcome, Put};
 pub use schedules::{Change, Edit, Saved, Stored};

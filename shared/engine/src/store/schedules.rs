@@ -1,10 +1,11 @@
 //! Schedules as their makers change them: clock, spec and change log, written together.
 
+use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update as UpdateItem};
 pub use belfry_core::change::Change;
 use belfry_core::id::ScheduleId;
-use belfry_core::instant::Instant;
+use belfry_core::instant::{self, Instant};
 use belfry_core::schedule::{Clock, Spec};
 use chrono::SecondsFormat;
 
@@ -14,7 +15,7 @@ use super::{FORMAT, Item, Store, conditions, number, part_key, string, text};
 use crate::fault::{Fault, Unreadable, sdk};
 use crate::tables::{
     CHANGE, CLOCK, DUE_SHARD, EXPIRES_AT, NEXT_RUN_AT, OWNER_INDEX, PART, SCHEDULE_ID, SPEC,
-    USER_ID,
+    USER_ID, WAKE,
 };
 
 /// What is stored under a schedule's name.
@@ -145,12 +146,35 @@ impl Store {
             .condition_expression(conditions::DEFINITION_IS_AS_READ);
         let update_clock =
             update.set_all(item).in_transaction(update_clock).build().map_err(sdk(doing()))?;
-        let writes = vec![
+        let mut writes = vec![
             TransactWriteItem::builder().update(update_clock).build(),
             self.put_spec(clock, spec)?,
             self.put_change(id, change)?,
         ];
+        if let Some(until) = spec.pause_until {
+            writes.push(self.put_wake(id, until)?);
+        }
         self.write_together(writes, &doing()).await
+    }
+
+    /// Does away with the end of a pause that is past; that of a newer pause stays.
+    pub async fn drop_wake(&self, id: &ScheduleId, now: Instant) -> Result<(), Fault> {
+        let dropped = self
+            .client
+            .delete_item()
+            .table_name(&self.schedules)
+            .set_key(Some(part_key(id, WAKE)))
+            .condition_expression(conditions::WAKE_IS_PAST)
+            .expression_attribute_values(":now", text(instant::text(now)))
+            .send()
+            .await;
+        match dropped {
+            Ok(_) => Ok(()),
+            Err(error) => match error.as_service_error() {
+                Some(DeleteItemError::ConditionalCheckFailedException(_)) => Ok(()),
+                _ => Err(sdk(format!("drop the end of the pause of {id}"))(error)),
+            },
+        }
     }
 
     /// Deletes a schedule, if it is still as `clock`. Its history stays, and so does its last
@@ -244,6 +268,18 @@ impl Store {
         item.insert(FORMAT.0.into(), number(FORMAT.1));
         let put = Put::builder().table_name(&self.schedules).set_item(Some(item)).build();
         Ok(TransactWriteItem::builder().put(put.map_err(sdk(doing()))?).build())
+    }
+
+    /// What makes the tick look at a paused schedule when its pause ends. A pause that ended
+    /// otherwise leaves it behind; the tick finds nothing to do then.
+    fn put_wake(&self, id: &ScheduleId, until: Instant) -> Result<TransactWriteItem, Fault> {
+        let mut item = part_key(id, WAKE);
+        item.insert(DUE_SHARD.into(), self.due_shard(id));
+        item.insert(NEXT_RUN_AT.into(), text(instant::text(until)));
+        item.insert(FORMAT.0.into(), number(FORMAT.1));
+        let put = Put::builder().table_name(&self.schedules).set_item(Some(item)).build();
+        let doing = format!("write the end of the pause of {id}");
+        Ok(TransactWriteItem::builder().put(put.map_err(sdk(doing))?).build())
     }
 
     fn put_change(&self, id: &ScheduleId, change: &Change) -> Result<TransactWriteItem, Fault> {
