@@ -2,6 +2,7 @@
 //! in a world whose time can be moved.
 
 mod api;
+mod chains;
 mod cost;
 mod edits;
 mod firing;

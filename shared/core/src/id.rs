@@ -95,10 +95,22 @@ impl ScheduleId {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Cause(String);
 
+const AFTER: &str = "after-";
+
 impl Cause {
     /// A person or a program asked for it; `unique` tells two requests of one second apart.
     pub fn manual(unique: &str) -> Cause {
         Cause(format!("manual-{}", &hex(&Sha256::digest(unique))[..12]))
+    }
+
+    /// A run of another schedule succeeded.
+    pub fn after(run: &RunId) -> Cause {
+        Cause(format!("{AFTER}{}", &hex(&Sha256::digest(run.to_string()))[..12]))
+    }
+
+    /// Whether a run of another schedule is the cause.
+    pub fn is_after(&self) -> bool {
+        self.0.starts_with(AFTER)
     }
 
     /// The record of a long outage, standing for many fires that were not caught up.

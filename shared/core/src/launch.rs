@@ -17,12 +17,14 @@ pub enum Verdict {
 /// definition still has is launched; the edit must not lose it.
 pub fn judge(clock: Option<&Clock>, id: &RunId, revision: u64) -> Verdict {
     let Some(clock) = clock else { return Verdict::Cancel(Reason::Deleted) };
-    if id.cause.is_some() {
+    if id.cause.as_ref().is_some_and(|cause| !cause.is_after()) {
         // Somebody asked for this run by itself: a paused schedule can still be run by hand.
         return Verdict::Launch;
     }
     if clock.paused {
         Verdict::Cancel(Reason::Paused)
+    } else if id.cause.is_some() {
+        Verdict::Launch
     } else if clock.revision == revision || clock.has_fire_at(id.run_at) {
         Verdict::Launch
     } else {

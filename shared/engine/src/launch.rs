@@ -13,6 +13,7 @@ use futures::future::join_all;
 use tracing::{error, info, warn};
 
 use crate::app::App;
+use crate::chain::{self, Follows};
 use crate::events::Event;
 use crate::failures::after_failure;
 use crate::fault::Fault;
@@ -26,6 +27,8 @@ use crate::turns::{self, Waited};
 const WORTH_WAITING: Duration = Duration::seconds(2);
 /// A schedule that changes under a launcher's hands is read again so often, then the queue retries.
 const READS: usize = 3;
+/// A run that follows another is recorded a moment before the other's end is.
+const UPSTREAM_S: i64 = 5;
 /// The longest pause between two tries of a launch.
 const MAX_BACKOFF_S: i64 = 300;
 
@@ -200,7 +203,27 @@ async fn try_launch(app: &App, message: &Message, holder: &str) -> Result<Option
             }));
         }
     };
-    let overlap = overlap(app, clock, id).await?;
+    // Only runs with a cause carry a policy of their own, or follow another.
+    let record = match id.cause {
+        Some(_) => app.store.run(id).await?,
+        None => None,
+    };
+    if let Some(run) = &record {
+        match chain::follows(app, run).await? {
+            Follows::Starts => {}
+            Follows::Waits => {
+                let why = "the run it follows has not ended".to_owned();
+                return Ok(Some(Handled::Again { after_s: UPSTREAM_S, why }));
+            }
+            Follows::Never => {
+                let reason = Reason::Upstream;
+                app.store.cancel_run(id, reason, clock.revision, app.now()).await?;
+                return Ok(Some(Handled::Ended(reason)));
+            }
+        }
+    }
+    let own = record.and_then(|run| run.overlap_policy);
+    let overlap = own.unwrap_or(clock.policies.overlap_policy);
     if overlap == Overlap::Queue {
         match turns::wait_for_turn(app, clock, id).await? {
             Waited::Starts => {}
@@ -253,15 +276,6 @@ async fn try_launch(app: &App, message: &Message, holder: &str) -> Result<Option
     }
     let holds_slot = overlap != Overlap::Allow;
     call(app, Claimed { id, run, clock, spec, holds_slot }).await.map(Some)
-}
-
-/// The policy a run is under: its schedule's, unless it was asked for by hand under another.
-async fn overlap(app: &App, clock: &Clock, id: &RunId) -> Result<Overlap, Fault> {
-    let own = match id.cause {
-        Some(_) => app.store.run(id).await?.and_then(|run| run.overlap_policy),
-        None => None,
-    };
-    Ok(own.unwrap_or(clock.policies.overlap_policy))
 }
 
 /// Takes a slot, if need be one whose run has ended.
@@ -360,12 +374,19 @@ async fn retry_or_fail(
 
 /// Ends a run and gives its slot back. If a newer claim has the run, so it has the slot.
 async fn finish(app: &App, claimed: &Claimed<'_>, outcome: &Outcome) -> Result<(), Fault> {
+    let followers = match outcome.status {
+        Status::Success => chain::record(app, claimed.clock, claimed.id, &claimed.run).await?,
+        _ => Vec::new(),
+    };
     let ended =
         app.store.finish_run(claimed.id, Some(claimed.run.attempt), outcome, app.now()).await?;
     let is_over = || async {
         let run = app.store.run(claimed.id).await?;
         Ok::<_, Fault>(run.is_none_or(|run| run.status.is_terminal()))
     };
+    if ended {
+        chain::send(app, &followers).await;
+    }
     if claimed.holds_slot && (ended || is_over().await?) {
         turns::pass_on(app, claimed.clock, claimed.id).await?;
     }

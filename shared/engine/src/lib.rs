@@ -5,6 +5,7 @@
 //! protocols to embedded services.
 
 pub mod app;
+mod chain;
 mod duties;
 pub mod emit;
 pub mod events;

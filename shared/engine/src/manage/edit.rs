@@ -4,6 +4,8 @@
 //! either confirmed under the new definition or cancelled by it. A launcher that judged by the old
 //! definition then loses its claim, and one that reads the clock later sees the new one.
 
+use std::collections::BTreeSet;
+
 use belfry_core::change::differences;
 use belfry_core::definition::{Definition, MAX_PAYLOAD};
 use belfry_core::id::ScheduleId;
@@ -15,6 +17,7 @@ use chrono::Duration;
 use serde_json::{Value, json};
 use tracing::info;
 
+use super::follow::links;
 use super::settle::{catch_up, emit_overdue, emit_soon, settle_unlaunched};
 use super::{Caller, Refusal};
 use crate::app::App;
@@ -66,8 +69,10 @@ pub async fn create(
     let taken = || Refusal::Conflict(format!("schedule {id} exists already"));
     let made = match app.store.schedule(id).await? {
         Stored::Schedule(_) => return Err(taken()),
-        Stored::Deleted { revision } => make(app, caller, id, definition, revision + 1).await,
-        Stored::Nothing => make(app, caller, id, definition, 1).await,
+        Stored::Deleted { revision, then } => {
+            make(app, caller, id, definition, revision + 1, then).await
+        }
+        Stored::Nothing => make(app, caller, id, definition, 1, BTreeSet::new()).await,
     };
     match made {
         Err(Refusal::Stale { .. }) => Err(taken()),
@@ -96,10 +101,10 @@ pub async fn put(
                 change(app, caller, clock, spec, definition.clone(), intent).await
             }
             _ if if_match.is_some() => return Err(Refusal::Stale { current: 0 }),
-            Stored::Deleted { revision } => {
-                make(app, caller, id, definition.clone(), revision + 1).await
+            Stored::Deleted { revision, then } => {
+                make(app, caller, id, definition.clone(), revision + 1, then).await
             }
-            Stored::Nothing => make(app, caller, id, definition.clone(), 1).await,
+            Stored::Nothing => make(app, caller, id, definition.clone(), 1, BTreeSet::new()).await,
         };
         match saved {
             Err(Refusal::Stale { .. }) if if_match.is_none() => {}
@@ -212,13 +217,14 @@ pub async fn delete(
     if_match: Option<u64>,
 ) -> Result<(), Refusal> {
     for _ in 0..TRIES {
-        let (clock, _) = load(app, caller, id).await?;
+        let (clock, spec) = load(app, caller, id).await?;
         check_revision(&clock, if_match)?;
+        let links = links(app, caller, id, spec.after_schedule_id.as_ref(), None).await?;
         let now = app.now();
         emit_overdue(app, &clock, now).await?;
         let revision = clock.revision + 1;
         let log = Change { revision, ..entry(&clock, caller, "deleted", now) };
-        if app.store.delete_schedule(&clock, &log).await? == Saved::Yes {
+        if app.store.delete_schedule(&clock, &log, &links).await? == Saved::Yes {
             settle_unlaunched(app, &clock, None, revision, now).await?;
             info!(schedule_id = %id, by = caller.sub, "deleted");
             return Ok(());
@@ -300,9 +306,11 @@ async fn make(
     id: &ScheduleId,
     definition: Definition,
     revision: u64,
+    then: BTreeSet<ScheduleId>,
 ) -> Result<Saving, Refusal> {
     let now = app.now();
     let version = resolve_version(app, &definition).await?;
+    let links = links(app, caller, id, None, Some(&definition)).await?;
     let created_at = instant::whole_second(now);
     let clock = Clock {
         schedule_id: id.clone(),
@@ -317,13 +325,14 @@ async fn make(
         created_at,
         last_run_at: None,
         last_run_id: None,
-        active: Default::default(),
+        active: BTreeSet::new(),
+        then,
         last_claimed: None,
     };
     let spec = spec(definition, revision, None, now);
     let changes = differences(None, &Definition::of(&clock, &spec));
     let log = Change { changes, ..entry(&clock, caller, "created", now) };
-    match app.store.create_schedule(&clock, &spec, &log).await? {
+    match app.store.create_schedule(&clock, &spec, &log, &links).await? {
         Saved::Stale => Err(Refusal::Stale { current: revision }),
         Saved::Yes => {
             info!(schedule_id = %id, by = caller.sub, "created");
@@ -382,6 +391,8 @@ async fn change(
         settle_unlaunched(app, &old, Some(&old), old.revision, now).await?;
         return Ok(saving(false, &old, &old_spec, now));
     }
+    let followed = old_spec.after_schedule_id.as_ref();
+    let links = links(app, caller, &old.schedule_id, followed, Some(&definition)).await?;
     let moves = definition.timing != old.timing || definition.paused != old.paused;
     let policy = intent.catchup.unwrap_or(definition.policies.catchup_policy);
     let resumes = old.paused && !definition.paused && definition.timing == old.timing;
@@ -412,7 +423,7 @@ async fn change(
     let changes = differences(Some(&before), &Definition::of(&clock, &spec));
     let log = Change { changes, ..entry(&clock, caller, intent.verb, since) };
     let edit = if moves { Edit::MovePosition } else { Edit::KeepPosition };
-    match app.store.edit_schedule(old.revision, &clock, &spec, &log, edit).await? {
+    match app.store.edit_schedule(old.revision, &clock, &spec, &log, edit, &links).await? {
         Saved::Stale => Err(Refusal::Stale { current: revision }),
         Saved::Yes => {
             settle_unlaunched(app, &clock, Some(&clock), revision, now).await?;
@@ -453,6 +464,7 @@ fn spec(definition: Definition, revision: u64, pause_note: Option<String>, now: 
         inject_metadata: definition.inject_metadata,
         max_runtime_s: definition.max_runtime_s,
         pause_after_failures: definition.pause_after_failures,
+        after_schedule_id: definition.after_schedule_id,
         pause_note,
         pause_until: None,
         revision,

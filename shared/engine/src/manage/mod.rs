@@ -1,6 +1,7 @@
 //! Managing schedules, runs and workflows: what the API does, without HTTP.
 
 mod edit;
+mod follow;
 mod ledger;
 mod read;
 mod runs;

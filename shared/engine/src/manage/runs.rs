@@ -11,6 +11,7 @@ use tracing::info;
 use super::edit::{check_size, load};
 use super::{Caller, Refusal};
 use crate::app::App;
+use crate::chain;
 use crate::emit::parcel;
 use crate::events::Event;
 use crate::failures::after_failure;
@@ -111,16 +112,24 @@ pub async fn feedback(
     if status == Status::Started || !run.status.may_become(status) {
         return Err(not_allowed(run.status));
     }
+    let stored = app.store.schedule(&id.schedule_id).await?;
+    let followers = match &stored {
+        Stored::Schedule(both) if status == Status::Success => {
+            chain::record(app, &both.0, id, &run).await?
+        }
+        _ => Vec::new(),
+    };
     if !app.store.finish_run(id, None, &outcome, app.now()).await? {
         // Somebody was faster; the same word is still welcome.
         let now = owned_run(app, caller, id).await?;
         return if now.status == status { Ok(now.view(id)) } else { Err(not_allowed(now.status)) };
     }
     info!(run_id = %id, status = status.as_str(), "ended by its executor");
+    chain::send(app, &followers).await;
     app.events.tell(&[Event::run(id, status, outcome.reason)]).await;
-    if let Stored::Schedule(both) = app.store.schedule(&id.schedule_id).await? {
+    if let Stored::Schedule(both) = stored {
         let (clock, spec) = both.as_ref();
-        // Read first: most runs hold no slot, and a read costs less than a write.
+        // Most runs hold no slot. One that does took it before it was started.
         if clock.active.contains(&id.sort_key()) {
             turns::pass_on(app, clock, id).await?;
         }

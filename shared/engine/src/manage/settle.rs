@@ -15,8 +15,9 @@ use crate::emit;
 use crate::fault::Fault;
 use crate::store::Stored;
 
-/// A run older than this launches only by recovery, which judges it anew.
-const OLDEST_ON_ITS_WAY: Duration = Duration::hours(2);
+/// A run older than this launches only by recovery, which judges it anew. A run that follows another
+/// is named by the other's time, which may have taken long.
+const OLDEST_ON_ITS_WAY: Duration = Duration::days(2);
 /// Confirmations and cancellations under way at once.
 const CONCURRENCY: usize = 16;
 /// Rounds of catching up in one resume, `MAX_CATCHUP_PER_TICK` fires each.

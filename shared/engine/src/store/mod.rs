@@ -24,7 +24,7 @@ use chrono::TimeDelta;
 pub use clocks::{DuePage, Duty, Slot};
 pub use history::{Changes, Traces, is_change_cursor};
 pub use runs::{Claim, Claimant, History, HistoryQuery, Outcome, Put};
-pub use schedules::{Change, Edit, Saved, Stored};
+pub use schedules::{Change, Edit, Link, Saved, Stored};
 pub use workflows::Published;
 
 use crate::fault::{Fault, sdk};

@@ -1,8 +1,12 @@
 //! Schedules as their makers change them: clock, spec and change log, written together.
 
+use std::collections::BTreeSet;
+
 use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update as UpdateItem};
+use aws_sdk_dynamodb::types::{
+    AttributeValue, Delete, Put, TransactWriteItem, Update as UpdateItem,
+};
 pub use belfry_core::change::Change;
 use belfry_core::id::ScheduleId;
 use belfry_core::instant::{self, Instant};
@@ -27,6 +31,8 @@ pub enum Stored {
     Deleted {
         /// Its last revision.
         revision: u64,
+        /// The schedules that followed it, and follow whatever has its name next.
+        then: BTreeSet<ScheduleId>,
     },
     /// Nothing.
     Nothing,
@@ -41,6 +47,15 @@ pub enum Saved {
     Stale,
 }
 
+/// A change of which schedules follow which, made together with a change of one that follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// It follows this schedule from now on.
+    Follow(ScheduleId),
+    /// It follows this schedule no more.
+    Leave(ScheduleId),
+}
+
 /// How an edit treats the fires to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edit {
@@ -53,8 +68,8 @@ pub enum Edit {
 /// Attributes of a clock that a definition may lack.
 const OPTIONAL: [&str; 5] = ["start_at", "end_at", "dst_gap", "dst_fold", "catchup_window_s"];
 /// Attributes of a clock that belong to the tick and the launcher.
-const NOT_THE_USERS: [&str; 6] =
-    [SCHEDULE_ID, "last_run_at", "last_run_id", "active", "last_claimed", "created_at"];
+const NOT_THE_USERS: [&str; 7] =
+    [SCHEDULE_ID, "last_run_at", "last_run_id", "active", "then", "last_claimed", "created_at"];
 
 impl Store {
     /// A schedule as it is at this moment.
@@ -70,7 +85,9 @@ impl Store {
         match (clock, spec) {
             (Some(clock), _) if is_deleted(&clock) => {
                 let revision = clock.get("revision").and_then(|v| v.as_n().ok()?.parse().ok());
-                Ok(Stored::Deleted { revision: revision.unwrap_or(0) })
+                let then = clock.get("then").and_then(|then| then.as_ss().ok());
+                let then = then.into_iter().flatten().filter_map(|id| id.parse().ok()).collect();
+                Ok(Stored::Deleted { revision: revision.unwrap_or(0), then })
             }
             (Some(clock), Some(spec)) => {
                 let spec = read_spec(id, spec)?;
@@ -86,6 +103,7 @@ impl Store {
         clock: &Clock,
         spec: &Spec,
         change: &Change,
+        links: &[Link],
     ) -> Result<Saved, Fault> {
         let id = &clock.schedule_id;
         let doing = || format!("create schedule {id}");
@@ -95,17 +113,21 @@ impl Store {
         if self.is_due_some_day(clock) {
             item.insert(DUE_SHARD.into(), self.due_shard(id));
         }
+        item.extend(followers(clock));
         let put_clock = Put::builder()
             .table_name(&self.schedules)
             .set_item(Some(item))
             .condition_expression(conditions::NAME_IS_FREE)
             .build()
             .map_err(sdk(doing()))?;
-        let writes = vec![
+        let mut writes = vec![
             TransactWriteItem::builder().put(put_clock).build(),
             self.put_spec(clock, spec)?,
             self.put_change(id, change)?,
         ];
+        for link in links {
+            writes.push(self.write_link(id, link)?);
+        }
         self.write_together(writes, &doing()).await
     }
 
@@ -117,6 +139,7 @@ impl Store {
         spec: &Spec,
         change: &Change,
         edit: Edit,
+        links: &[Link],
     ) -> Result<Saved, Fault> {
         let id = &clock.schedule_id;
         let doing = || format!("edit schedule {id}");
@@ -154,6 +177,9 @@ impl Store {
         if let Some(until) = spec.pause_until {
             writes.push(self.put_wake(id, until)?);
         }
+        for link in links {
+            writes.push(self.write_link(id, link)?);
+        }
         self.write_together(writes, &doing()).await
     }
 
@@ -179,7 +205,12 @@ impl Store {
 
     /// Deletes a schedule, if it is still as `clock`. Its history stays, and so does its last
     /// revision, until they expire.
-    pub async fn delete_schedule(&self, clock: &Clock, change: &Change) -> Result<Saved, Fault> {
+    pub async fn delete_schedule(
+        &self,
+        clock: &Clock,
+        change: &Change,
+        links: &[Link],
+    ) -> Result<Saved, Fault> {
         let id = &clock.schedule_id;
         let doing = || format!("delete schedule {id}");
         let mut tombstone = part_key(id, CLOCK);
@@ -189,6 +220,7 @@ impl Store {
             ("deleted_at".to_owned(), text(stamp(change.at))),
             (EXPIRES_AT.to_owned(), self.expires_at(change.at)),
         ]);
+        tombstone.extend(followers(clock));
         let bury = Put::builder()
             .table_name(&self.schedules)
             .set_item(Some(tombstone))
@@ -201,11 +233,14 @@ impl Store {
             .set_key(Some(part_key(id, SPEC)))
             .build()
             .map_err(sdk(doing()))?;
-        let writes = vec![
+        let mut writes = vec![
             TransactWriteItem::builder().put(bury).build(),
             TransactWriteItem::builder().delete(delete_spec).build(),
             self.put_change(id, change)?,
         ];
+        for link in links {
+            writes.push(self.write_link(id, link)?);
+        }
         self.write_together(writes, &doing()).await
     }
 
@@ -270,6 +305,20 @@ impl Store {
         Ok(TransactWriteItem::builder().put(put.map_err(sdk(doing()))?).build())
     }
 
+    fn write_link(&self, id: &ScheduleId, link: &Link) -> Result<TransactWriteItem, Fault> {
+        let (update, other) = match link {
+            Link::Follow(other) => (Update::default().add("then", id.as_str()), other),
+            Link::Leave(other) => (Update::default().delete("then", id.as_str()), other),
+        };
+        let request = UpdateItem::builder()
+            .table_name(&self.schedules)
+            .set_key(Some(part_key(other, CLOCK)))
+            .condition_expression(conditions::CLOCK_EXISTS);
+        let update = update.in_transaction(request).build();
+        let update = update.map_err(sdk(format!("link {id} with {other}")))?;
+        Ok(TransactWriteItem::builder().update(update).build())
+    }
+
     /// What makes the tick look at a paused schedule when its pause ends. A pause that ended
     /// otherwise leaves it behind; the tick finds nothing to do then.
     fn put_wake(&self, id: &ScheduleId, until: Instant) -> Result<TransactWriteItem, Fault> {
@@ -315,6 +364,12 @@ impl Store {
             },
         }
     }
+}
+
+/// A set of texts, which an update can add to and take from; serde would write a list.
+fn followers(clock: &Clock) -> Option<(String, AttributeValue)> {
+    let then: Vec<_> = clock.then.iter().map(ToString::to_string).collect();
+    (!then.is_empty()).then(|| ("then".to_owned(), AttributeValue::Ss(then)))
 }
 
 fn stamp(at: Instant) -> String {
