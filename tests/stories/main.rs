@@ -5,6 +5,7 @@ mod api;
 mod chains;
 mod cost;
 mod edits;
+mod feedback;
 mod firing;
 mod launching;
 mod ledger;

@@ -7,6 +7,7 @@ pub mod catchup;
 pub mod change;
 pub mod definition;
 pub mod expected;
+pub mod feedback;
 mod form;
 pub mod id;
 pub mod instant;

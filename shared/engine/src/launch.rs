@@ -1,8 +1,9 @@
-//! The launcher: starts each run at its target, once.
+//! The launcher: starts each run at its target, once, and hears how executions ended.
 
 use std::sync::Arc;
 
 use aws_lambda_events::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
+use belfry_core::feedback::{Feedback, Kind};
 use belfry_core::id::RunId;
 use belfry_core::launch::{Verdict, judge};
 use belfry_core::run::{Reason, Run, Status};
@@ -10,6 +11,7 @@ use belfry_core::schedule::{Clock, Overlap, Spec};
 use belfry_core::workflow::{Completion, Workflow};
 use chrono::Duration;
 use futures::future::join_all;
+use serde_json::Value;
 use tracing::{error, info, warn};
 
 use crate::app::App;
@@ -17,6 +19,7 @@ use crate::chain::{self, Follows};
 use crate::events::Event;
 use crate::failures::after_failure;
 use crate::fault::Fault;
+use crate::feedback::{self, Heard};
 use crate::message::Message;
 use crate::metrics::Metric;
 use crate::store::{Claim, Claimant, Outcome, Slot, Stored};
@@ -116,6 +119,13 @@ async fn handle(app: &App, delivery: &SqsMessage) -> Result<Handled, Fault> {
     let message: Message = match serde_json::from_str(body) {
         Ok(message) => message,
         Err(problem) => {
+            let event: Value = serde_json::from_str(body).unwrap_or_default();
+            if let Some(kind) = Kind::of(&event) {
+                return match kind.read(&event) {
+                    Some((id, said)) => heard(app, &id, &said).await,
+                    None => Ok(Handled::Nothing("it says nothing of the end of a run")),
+                };
+            }
             // It can never succeed: the queue moves it to the dead letters for a person to see.
             error!(message_id = delivery.message_id, %problem, "poison message");
             return Err(Fault::new("read message", problem));
@@ -142,6 +152,20 @@ async fn handle(app: &App, delivery: &SqsMessage) -> Result<Handled, Fault> {
         Err(fault) => error!(%run_id, %fault, "launch fault"),
     }
     handled
+}
+
+/// The queue also brings the events that say how an execution ended.
+async fn heard(app: &App, id: &RunId, said: &Feedback) -> Result<Handled, Fault> {
+    let Some(run) = app.store.run(id).await? else {
+        return Ok(Handled::Nothing("there is no such run"));
+    };
+    let why = match feedback::hear(app, id, &run, said).await? {
+        Heard::Yes => "its executor told how it ended",
+        Heard::Before => "it was known how it ended",
+        Heard::No(_) => "it ended otherwise before",
+    };
+    info!(run_id = %id, why, "heard");
+    Ok(Handled::Nothing(why))
 }
 
 /// What a bus is told of a message.

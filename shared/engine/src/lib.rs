@@ -11,6 +11,7 @@ pub mod emit;
 pub mod events;
 mod failures;
 pub mod fault;
+mod feedback;
 pub mod handlers;
 pub mod http;
 pub mod launch;
