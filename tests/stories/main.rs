@@ -2,6 +2,7 @@
 //! in a world whose time can be moved.
 
 mod api;
+mod backfilling;
 mod chains;
 mod cost;
 mod edits;

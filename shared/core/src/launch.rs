@@ -17,8 +17,7 @@ pub enum Verdict {
 /// definition still has is launched; the edit must not lose it.
 pub fn judge(clock: Option<&Clock>, id: &RunId, revision: u64) -> Verdict {
     let Some(clock) = clock else { return Verdict::Cancel(Reason::Deleted) };
-    if id.cause.as_ref().is_some_and(|cause| !cause.is_after()) {
-        // Somebody asked for this run by itself: a paused schedule can still be run by hand.
+    if id.is_asked_for() {
         return Verdict::Launch;
     }
     if clock.paused {

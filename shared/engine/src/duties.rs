@@ -5,18 +5,19 @@ use belfry_core::instant::Instant;
 use tracing::{error, info};
 
 use crate::app::App;
+use crate::backfill::go_on;
 use crate::emit::Report;
 use crate::fault::Fault;
 use crate::manage::{self, Refusal};
 use crate::store::Duty;
-use crate::tables::WAKE;
+use crate::tables::BACKFILL;
 
 /// Does what is due beside the clocks.
 pub(crate) async fn perform(app: &App, duties: Vec<Duty>, now: Instant, report: &mut Report) {
     for duty in duties {
-        let done = match duty.part.as_str() {
-            WAKE => wake(app, &duty, now).await,
-            _ => Ok(()),
+        let done = match duty.part.strip_prefix(BACKFILL) {
+            Some(backfill_id) => go_on(app, &duty.schedule_id, backfill_id, now).await,
+            None => wake(app, &duty, now).await,
         };
         if let Err(fault) = done {
             error!(schedule_id = %duty.schedule_id, part = duty.part, %fault, "duty not done");

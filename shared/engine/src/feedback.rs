@@ -6,6 +6,7 @@ use belfry_core::run::{Reason, Run, Status};
 use tracing::info;
 
 use crate::app::App;
+use crate::backfill;
 use crate::chain;
 use crate::events::Event;
 use crate::failures::after_failure;
@@ -64,6 +65,7 @@ pub(crate) async fn hear(
     }
     info!(run_id = %id, status = said.status.as_str(), "ended by its executor");
     chain::send(app, &followers).await;
+    backfill::after_run(app, id).await;
     app.events.tell(&[Event::run(id, said.status, outcome.reason)]).await;
     if let Stored::Schedule(both) = stored {
         let (clock, spec) = both.as_ref();

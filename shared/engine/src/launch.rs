@@ -15,6 +15,7 @@ use serde_json::Value;
 use tracing::{error, info, warn};
 
 use crate::app::App;
+use crate::backfill;
 use crate::chain::{self, Follows};
 use crate::events::Event;
 use crate::failures::after_failure;
@@ -410,6 +411,7 @@ async fn finish(app: &App, claimed: &Claimed<'_>, outcome: &Outcome) -> Result<(
     };
     if ended {
         chain::send(app, &followers).await;
+        backfill::after_run(app, claimed.id).await;
     }
     if claimed.holds_slot && (ended || is_over().await?) {
         turns::pass_on(app, claimed.clock, claimed.id).await?;

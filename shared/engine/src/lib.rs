@@ -5,6 +5,7 @@
 //! protocols to embedded services.
 
 pub mod app;
+mod backfill;
 mod chain;
 mod duties;
 pub mod emit;

@@ -135,7 +135,7 @@ async fn look_at(app: &App, id: RunId, run: Run, now: Instant) -> Result<Step, F
         return Ok(Step::Leave);
     }
     let stored = app.store.schedule(&id.schedule_id).await?;
-    let setting = setting(app, &stored).await?;
+    let setting = setting(app, &id, &stored).await?;
     let step = next_step(&run, id.run_at, setting, now, &app.settings.recovery);
     act(app, &id, &run, &stored, step, now).await?;
     Ok(step)
@@ -189,10 +189,10 @@ async fn act(
     Ok(())
 }
 
-async fn setting(app: &App, stored: &Stored) -> Result<Setting, Fault> {
+async fn setting(app: &App, id: &RunId, stored: &Stored) -> Result<Setting, Fault> {
     let Stored::Schedule(both) = stored else { return Ok(Setting::Deleted) };
     let (clock, spec) = both.as_ref();
-    if clock.paused {
+    if clock.paused && !id.is_asked_for() {
         return Ok(Setting::Paused);
     }
     let workflow = app.workflow(&clock.workflow_id, clock.version).await?;
@@ -290,7 +290,7 @@ async fn open(
         }
         report.looked_at += 1;
         let stored = app.store.schedule(&id.schedule_id).await?;
-        let setting = setting(app, &stored).await?;
+        let setting = setting(app, &id, &stored).await?;
         let at_once = Limits { lost_after: Duration::zero(), ..app.settings.recovery.clone() };
         // Claimed and never handed over: whatever its completion, it starts over.
         let as_lost = match run.status {

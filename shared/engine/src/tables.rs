@@ -57,6 +57,8 @@ pub const CLOCK: &str = "clock";
 pub const SPEC: &str = "spec";
 /// The part that ends a pause. It is in the due index at the time the pause ends.
 pub const WAKE: &str = "wake";
+/// What the parts of backfills begin with. They are in the due index while they go on.
+pub const BACKFILL: &str = "backfill#";
 /// What the parts of the change log begin with.
 pub const CHANGE: &str = "change#";
 /// Of `due`: a share of the schedules; only clocks that may fire have it.

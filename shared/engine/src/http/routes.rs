@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use belfry_core::backfill::Order;
 use belfry_core::cron::tzdb_version;
 use belfry_core::id::{RunId, ScheduleId, WorkflowId};
 use belfry_core::instant::{self, Instant};
@@ -69,6 +70,21 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
             Ok(saved(&manage::resume(app, caller, &id, catchup, if_match).await?))
         }
         ("POST", ["schedules", id, "trigger"]) => trigger(app, request, &known(id)?).await,
+        ("POST", ["schedules", id, "backfill"]) => backfill(app, request, &known(id)?).await,
+        ("GET", ["schedules", id, "backfills"]) => {
+            let backfills = manage::backfills(app, request.caller()?, &known(id)?).await?;
+            Ok(Answer::json(200, &backfills))
+        }
+        ("GET", ["schedules", id, "backfills", name]) => {
+            let caller = request.caller()?;
+            let backfill = manage::one_backfill(app, caller, &known(id)?, name).await?;
+            Ok(Answer::json(200, &backfill))
+        }
+        ("DELETE", ["schedules", id, "backfills", name]) => {
+            let caller = request.caller()?;
+            let backfill = manage::cancel_backfill(app, caller, &known(id)?, name).await?;
+            Ok(Answer::json(200, &backfill))
+        }
         ("GET", ["schedules", id, "runs"]) => history(app, request, &known(id)?).await,
         ("GET", ["schedules", id, "ledger"]) => {
             let (from, to) = (time(request, "from")?, time(request, "to")?);
@@ -114,8 +130,10 @@ fn refuse_method(path: &[&str]) -> Routed {
         ["schedules"] => "GET, POST",
         ["schedules", "validate"] => "POST",
         ["schedules", _] => "GET, PUT, PATCH, DELETE",
-        ["schedules", _, "pause" | "resume" | "trigger"] | ["runs", _, "status"] => "POST",
-        ["schedules", _, "runs" | "ledger" | "changes"] | ["runs", _] => "GET",
+        ["schedules", _, "pause" | "resume" | "trigger" | "backfill"] => "POST",
+        ["runs", _, "status"] => "POST",
+        ["schedules", _, "runs" | "ledger" | "changes" | "backfills"] | ["runs", _] => "GET",
+        ["schedules", _, "backfills", _] => "GET, DELETE",
         ["workflows", _, "versions", _] => "GET, PUT",
         _ => return Err(Problem::not_found("resource")),
     };
@@ -169,6 +187,45 @@ async fn trigger(app: &App, request: &Request, id: &ScheduleId) -> Routed {
         overlap_policy: overlap,
     };
     Ok(Answer::json(202, &manage::trigger(app, request.caller()?, id, asked).await?))
+}
+
+async fn backfill(app: &App, request: &Request, id: &ScheduleId) -> Routed {
+    let body = request.small_object(&[
+        "from",
+        "to",
+        "dry_run",
+        "order",
+        "max_concurrent",
+        "rerun",
+        "payload",
+        "name",
+    ])?;
+    let required = |field: &str| {
+        optional_time(&body, field)?.ok_or_else(|| Problem::field(field, "is required"))
+    };
+    let given = |field: &str| body.get(field).filter(|value| !value.is_null()).cloned();
+    let order = given("order").map(serde_json::from_value::<Order>).transpose();
+    let choices = "must be oldest_first or newest_first";
+    let number = |value: Value| {
+        let problem = || Problem::field("max_concurrent", "must be a whole number");
+        value.as_u64().ok_or_else(problem)
+    };
+    let asked = manage::Asked {
+        from: required("from")?,
+        to: required("to")?,
+        order: order.map_err(|_| Problem::field("order", choices))?.unwrap_or_default(),
+        max_concurrent: given("max_concurrent").map(number).transpose()?,
+        rerun: optional_flag(&body, "rerun")?,
+        payload: given("payload"),
+        name: optional_text(&body, "name")?,
+    };
+    let caller = request.caller()?;
+    if optional_flag(&body, "dry_run")? {
+        let preview = manage::preview_backfill(app, caller, id, asked).await?;
+        return Ok(Answer::json(200, &preview));
+    }
+    let (new, backfill) = manage::start_backfill(app, caller, id, asked).await?;
+    Ok(Answer::json(if new { 202 } else { 200 }, &backfill))
 }
 
 async fn history(app: &App, request: &Request, id: &ScheduleId) -> Routed {

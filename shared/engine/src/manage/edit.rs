@@ -17,6 +17,7 @@ use chrono::Duration;
 use serde_json::{Value, json};
 use tracing::info;
 
+use super::backfill::cancel_all;
 use super::follow::links;
 use super::settle::{catch_up, emit_overdue, emit_soon, settle_unlaunched};
 use super::{Caller, Refusal};
@@ -226,6 +227,7 @@ pub async fn delete(
         let log = Change { revision, ..entry(&clock, caller, "deleted", now) };
         if app.store.delete_schedule(&clock, &log, &links).await? == Saved::Yes {
             settle_unlaunched(app, &clock, None, revision, now).await?;
+            cancel_all(app, id, now).await?;
             info!(schedule_id = %id, by = caller.sub, "deleted");
             return Ok(());
         }
@@ -472,7 +474,7 @@ fn spec(definition: Definition, revision: u64, pause_note: Option<String>, now: 
     }
 }
 
-fn entry(clock: &Clock, caller: &Caller, verb: &str, now: Instant) -> Change {
+pub(super) fn entry(clock: &Clock, caller: &Caller, verb: &str, now: Instant) -> Change {
     Change {
         by: caller.sub.clone(),
         owner: Some(clock.owner.clone()),

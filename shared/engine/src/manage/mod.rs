@@ -1,5 +1,6 @@
 //! Managing schedules, runs and workflows: what the API does, without HTTP.
 
+mod backfill;
 mod edit;
 mod follow;
 mod ledger;
@@ -11,6 +12,9 @@ mod workflows;
 
 use belfry_core::invalid::Invalid;
 
+pub use backfill::{
+    Asked, backfills, cancel_backfill, one_backfill, preview_backfill, start as start_backfill,
+};
 pub(crate) use edit::end_pause;
 pub use edit::{Saving, create, delete, patch, pause, preview_resume, put, resume};
 pub use ledger::{changes, ledger};

@@ -47,6 +47,12 @@ pub(super) const NAME_IS_FREE: &str =
 /// A pause that begins anew has its end in the future.
 pub(super) const WAKE_IS_PAST: &str = "next_run_at <= :now";
 
+/// A backfill is made once.
+pub(super) const BACKFILL_IS_NEW: &str = "attribute_not_exists(schedule_id)";
+
+/// Of two who go on with a backfill at once, one wins.
+pub(super) const BACKFILL_IS_AS_READ: &str = "#version = :version";
+
 /// A slot is given back to a clock that is still there.
 pub(super) const CLOCK_EXISTS: &str = "attribute_exists(schedule_id)";
 

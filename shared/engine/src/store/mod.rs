@@ -2,6 +2,7 @@
 //!
 //! Nothing outside this module knows a table, an attribute or a condition.
 
+mod backfills;
 mod clocks;
 mod conditions;
 mod expression;

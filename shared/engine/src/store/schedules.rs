@@ -331,7 +331,11 @@ impl Store {
         Ok(TransactWriteItem::builder().put(put.map_err(sdk(doing))?).build())
     }
 
-    fn put_change(&self, id: &ScheduleId, change: &Change) -> Result<TransactWriteItem, Fault> {
+    pub(super) fn put_change(
+        &self,
+        id: &ScheduleId,
+        change: &Change,
+    ) -> Result<TransactWriteItem, Fault> {
         let doing = || format!("write change of {id}");
         let mut item: Item = serde_dynamo::to_item(change).map_err(|e| Fault::new(doing(), e))?;
         // The revision tells two changes of one millisecond apart.
@@ -342,7 +346,7 @@ impl Store {
         Ok(TransactWriteItem::builder().put(put.map_err(sdk(doing()))?).build())
     }
 
-    async fn write_together(
+    pub(super) async fn write_together(
         &self,
         writes: Vec<TransactWriteItem>,
         doing: &str,
