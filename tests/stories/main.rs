@@ -4,13 +4,16 @@
 mod api;
 mod backfilling;
 mod chains;
+mod checking;
 mod cost;
 mod edits;
 mod feedback;
 mod firing;
 mod launching;
 mod ledger;
+mod outages;
 mod pausing;
+mod policies;
 mod queueing;
 mod recovering;
 mod targets;

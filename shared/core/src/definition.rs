@@ -391,6 +391,7 @@ pub(crate) mod tests {
             workflow_id: definition.workflow_id,
             version: 1,
             paused: false,
+            zone_lost: false,
             created_at: instant::parse("2025-12-31T00:00:00Z").unwrap(),
             next_run_at: None,
             last_run_at: None,

@@ -22,9 +22,7 @@ pub fn judge(clock: Option<&Clock>, id: &RunId, revision: u64) -> Verdict {
     }
     if clock.paused {
         Verdict::Cancel(Reason::Paused)
-    } else if id.cause.is_some() {
-        Verdict::Launch
-    } else if clock.revision == revision || clock.has_fire_at(id.run_at) {
+    } else if id.cause.is_some() || clock.revision == revision || clock.has_fire_at(id.run_at) {
         Verdict::Launch
     } else {
         Verdict::Cancel(Reason::Superseded)

@@ -6,6 +6,7 @@
 pub mod backfill;
 pub mod catchup;
 pub mod change;
+pub mod check;
 pub mod definition;
 pub mod expected;
 pub mod feedback;

@@ -33,6 +33,9 @@ pub struct Clock {
     /// A paused schedule is not in the due index and launches nothing by itself.
     #[serde(default)]
     pub paused: bool,
+    /// Whether the log says that its zone is lost.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub zone_lost: bool,
     /// When it was made: `rate()` counts from here if there is no `start_at`.
     #[serde(with = "instant::required")]
     pub created_at: Instant,

@@ -7,6 +7,7 @@
 pub mod app;
 mod backfill;
 mod chain;
+mod check;
 mod duties;
 pub mod emit;
 pub mod events;

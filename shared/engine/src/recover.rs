@@ -14,6 +14,7 @@ use serde::Serialize;
 use tracing::{error, info, warn};
 
 use crate::app::App;
+use crate::check::{Checked, check};
 use crate::emit::parcel;
 use crate::events::Event;
 use crate::failures::after_failure;
@@ -54,6 +55,8 @@ pub struct Report {
     pub dead_letters: usize,
     /// Dead letters nobody understands; they stay for a person to see.
     pub poison: usize,
+    /// What the self-check found.
+    pub checked: Checked,
     /// Runs, minutes and letters that did not get through; the next call takes them up again.
     pub failed: usize,
 }
@@ -65,6 +68,13 @@ pub async fn recover(app: &App, now: Instant) -> Report {
     if let Err(fault) = sweep(app, now, &mut report).await {
         error!(%fault, "sweep stopped");
         report.failed += 1;
+    }
+    match check(app, now).await {
+        Ok(checked) => report.checked = checked,
+        Err(fault) => {
+            error!(%fault, "self-check stopped");
+            report.failed += 1;
+        }
     }
     tell(app, &report);
     report
@@ -330,6 +340,9 @@ fn tell(app: &App, report: &Report) {
             Metric::count("dead_letters", report.dead_letters),
             Metric::count("poison_messages", report.poison),
             Metric::count("recovery_failed", report.failed),
+            Metric::count("schedules_checked", report.checked.schedules),
+            Metric::count("unexplained", report.checked.unexplained),
+            Metric::count("clocks_repaired", report.checked.repaired),
         ],
     );
 }

@@ -61,6 +61,8 @@ pub const WAKE: &str = "wake";
 pub const BACKFILL: &str = "backfill#";
 /// What the parts of the change log begin with.
 pub const CHANGE: &str = "change#";
+/// Recovery's own rows, under a name no schedule can have.
+pub const RECOVERY: &str = "#recovery";
 /// Of `due`: a share of the schedules; only clocks that may fire have it.
 pub const DUE_SHARD: &str = "due_shard";
 /// Of `due`: when the clock wants to be looked at.

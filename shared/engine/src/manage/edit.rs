@@ -324,6 +324,7 @@ async fn make(
         workflow_id: definition.workflow_id.clone(),
         version,
         paused: definition.paused,
+        zone_lost: false,
         created_at,
         last_run_at: None,
         last_run_id: None,
@@ -419,6 +420,8 @@ async fn change(
         workflow_id: definition.workflow_id.clone(),
         version,
         paused: definition.paused,
+        // The tick says so again, if it is so.
+        zone_lost: old.zone_lost && definition.timing.timezone == old.timing.timezone,
         ..old.clone()
     };
     let spec = Spec { pause_until: until, ..spec(definition, revision, note, now) };

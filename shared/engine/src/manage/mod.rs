@@ -17,6 +17,7 @@ pub use backfill::{
 };
 pub(crate) use edit::end_pause;
 pub use edit::{Saving, create, delete, patch, pause, preview_resume, put, resume};
+pub(crate) use ledger::reconcile;
 pub use ledger::{changes, ledger};
 pub use read::{Listing, Wanted, list, one};
 pub use runs::{Trigger, feedback, history, one_run, trigger};

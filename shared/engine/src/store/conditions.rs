@@ -8,6 +8,10 @@ pub(super) const FIRE_IS_UNCLAIMED: &str =
 /// A clock is advanced by the tick that read it last, and never past an edit.
 pub(super) const CLOCK_IS_AS_READ: &str = "next_run_at = :seen AND revision = :revision";
 
+/// A clock gets a next run only while it has none.
+pub(super) const CLOCK_HAS_NO_NEXT: &str =
+    "attribute_not_exists(next_run_at) AND revision = :revision";
+
 /// One launcher per run: nobody has it, or the delivery that had it is this very message and its
 /// lease is over. A launcher that judged by an older clock than the run was confirmed under must
 /// look again.

@@ -3,6 +3,7 @@
 //! Nothing outside this module knows a table, an attribute or a condition.
 
 mod backfills;
+mod check;
 mod clocks;
 mod conditions;
 mod expression;
@@ -22,6 +23,7 @@ use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::Instant;
 use chrono::TimeDelta;
 
+pub use check::CheckMark;
 pub use clocks::{DuePage, Duty, Slot};
 pub use history::{Changes, Traces, is_change_cursor};
 pub use runs::{Claim, Claimant, History, HistoryQuery, Outcome, Put};

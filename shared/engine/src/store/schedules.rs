@@ -66,7 +66,8 @@ pub enum Edit {
 }
 
 /// Attributes of a clock that a definition may lack.
-const OPTIONAL: [&str; 5] = ["start_at", "end_at", "dst_gap", "dst_fold", "catchup_window_s"];
+const OPTIONAL: [&str; 6] =
+    ["start_at", "end_at", "dst_gap", "dst_fold", "catchup_window_s", "zone_lost"];
 /// Attributes of a clock that belong to the tick and the launcher.
 const NOT_THE_USERS: [&str; 7] =
     [SCHEDULE_ID, "last_run_at", "last_run_id", "active", "then", "last_claimed", "created_at"];
@@ -201,6 +202,30 @@ impl Store {
                 _ => Err(sdk(format!("drop the end of the pause of {id}"))(error)),
             },
         }
+    }
+
+    /// Records that the zone of a clock is lost, or found again, once.
+    pub async fn note_zone(
+        &self,
+        clock: &Clock,
+        lost: bool,
+        change: &Change,
+    ) -> Result<Saved, Fault> {
+        let id = &clock.schedule_id;
+        let doing = || format!("note the zone of {id}");
+        let update = Update::default().given(":revision", number(clock.revision));
+        let update = match lost {
+            true => update.set("zone_lost", AttributeValue::Bool(true)),
+            false => update.remove("zone_lost"),
+        };
+        let request = UpdateItem::builder()
+            .table_name(&self.schedules)
+            .set_key(Some(part_key(id, CLOCK)))
+            .condition_expression(conditions::DEFINITION_IS_AS_READ);
+        let update = update.in_transaction(request).build().map_err(sdk(doing()))?;
+        let writes =
+            vec![TransactWriteItem::builder().update(update).build(), self.put_change(id, change)?];
+        self.write_together(writes, &doing()).await
     }
 
     /// Deletes a schedule, if it is still as `clock`. Its history stays, and so does its last
