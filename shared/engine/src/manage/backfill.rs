@@ -52,10 +52,8 @@ pub async fn start(
     let change = Difference { field: "backfill".to_owned(), old: Value::Null, new: what };
     let log = Change { changes: vec![change], ..entry(&clock, caller, "backfilled", now) };
     let new = app.store.create_backfill(id, &backfill, now, &log).await? == Saved::Yes;
-    if new {
-        if let Err(fault) = go_on(app, id, &backfill.backfill_id, now).await {
-            warn!(schedule_id = %id, %fault, "backfill waits for a tick");
-        }
+    if new && let Err(fault) = go_on(app, id, &backfill.backfill_id, now).await {
+        warn!(schedule_id = %id, %fault, "backfill waits for a tick");
     }
     Ok((new, one_backfill(app, caller, id, &backfill.backfill_id).await?))
 }
