@@ -277,6 +277,9 @@ async fn try_launch(app: &App, message: &Message, holder: &str) -> Result<Option
         }
         Claim::Missing => return Ok(Some(Handled::Nothing("there is no such run"))),
     };
+    if outlived(app, &run) {
+        return Ok(Some(too_slow()));
+    }
     if overlap != Overlap::Allow {
         match take_slot(app, clock, id).await? {
             Slot::Taken => {}
@@ -335,11 +338,24 @@ async fn call(app: &App, claimed: Claimed<'_>) -> Result<Handled, Fault> {
         finish(app, &claimed, &outcome).await?;
         return Ok(Handled::Ended(Reason::WorkflowMissing));
     };
+    if outlived(app, run) {
+        return Ok(too_slow());
+    }
     let launch = Launch { id, run, clock, spec, workflow: &workflow };
     match app.targets.launch(&launch, app.now()).await {
         Ok(accepted) => record(app, &claimed, &workflow, accepted).await,
         Err(refused) => retry_or_fail(app, &claimed, refused).await,
     }
+}
+
+/// Whether a claim is older than its lease: somebody may have taken the run over, slot and all, and
+/// what is called now would run beside whatever came after it.
+fn outlived(app: &App, run: &Run) -> bool {
+    run.lease_until.is_some_and(|until| until <= app.now())
+}
+
+fn too_slow() -> Handled {
+    Handled::Again { after_s: 1, why: "its lease was over before the call".to_owned() }
 }
 
 async fn record(
@@ -381,11 +397,12 @@ async fn retry_or_fail(
 ) -> Result<Handled, Fault> {
     let attempt = claimed.run.attempt;
     if refused.retryable && attempt < app.settings.launch_attempts {
-        app.store.give_back_run(claimed.id, attempt, Some(&refused.message)).await?;
-        if claimed.holds_slot {
-            // Nobody is woken: under `queue` the runs behind it wait for this one.
+        if claimed.holds_slot && !outlived(app, &claimed.run) {
+            // Before the run, which another message for it may claim at once: the slot it finds
+            // then is its own. Nobody is woken: under `queue` the runs behind it wait for this one.
             app.store.release_slot(&claimed.id.schedule_id, &claimed.id.sort_key()).await?;
         }
+        app.store.give_back_run(claimed.id, attempt, Some(&refused.message)).await?;
         let after_s = (1i64 << attempt.min(16)).min(MAX_BACKOFF_S);
         return Ok(Handled::Again { after_s, why: refused.message });
     }

@@ -202,14 +202,13 @@ async fn act(
 async fn setting(app: &App, id: &RunId, stored: &Stored) -> Result<Setting, Fault> {
     let Stored::Schedule(both) = stored else { return Ok(Setting::Deleted) };
     let (clock, spec) = both.as_ref();
-    if clock.paused && !id.is_asked_for() {
-        return Ok(Setting::Paused);
-    }
     let workflow = app.workflow(&clock.workflow_id, clock.version).await?;
-    Ok(Setting::Running {
-        // Without its workflow a run fails when it is launched, and says so.
-        completion: workflow.map(|workflow| workflow.completion).unwrap_or_default(),
-        max_runtime: spec.max_runtime_s.map(|s| Duration::seconds(i64::from(s))),
+    // Without its workflow a run fails when it is launched, and says so.
+    let completion = workflow.map(|workflow| workflow.completion).unwrap_or_default();
+    let max_runtime = spec.max_runtime_s.map(|s| Duration::seconds(i64::from(s)));
+    Ok(match clock.paused && !id.is_asked_for() {
+        true => Setting::Paused { completion, max_runtime },
+        false => Setting::Running { completion, max_runtime },
     })
 }
 
@@ -225,7 +224,10 @@ async fn abandon(
     now: Instant,
 ) -> Result<(), Fault> {
     let attempts = run.recovery.map_or(0, |recovery| recovery.attempts);
-    let error = format!("never launched; sent again {attempts} times");
+    let error = match run.status {
+        Status::Started => "its launcher died, and nobody may launch it again".to_owned(),
+        _ => format!("never launched; sent again {attempts} times"),
+    };
     let abandoned = match run.status {
         Status::Started => {
             let outcome =

@@ -70,7 +70,8 @@ pub(super) async fn emit_overdue(app: &App, old: &Clock, now: Instant) -> Result
     Ok(clock.next_run_at.map_or(now, |next| now.min(next - Duration::seconds(1))))
 }
 
-/// Confirms or cancels every run that has not launched, by the definition as it is now.
+/// Confirms or cancels every run that has not launched, by the definition as it is now. One that a
+/// launcher has may come back from it: then nobody may claim it by what was read before.
 pub(super) async fn settle_unlaunched(
     app: &App,
     old: &Clock,
@@ -80,16 +81,20 @@ pub(super) async fn settle_unlaunched(
 ) -> Result<(), Fault> {
     let window = Duration::seconds(old.policies.catchup_window_s.unwrap_or(0).cast_signed());
     let from = now - OLDEST_ON_ITS_WAY - window;
-    let runs = app.store.unlaunched_runs(&old.schedule_id, from).await?;
+    let runs = app.store.unended_runs(&old.schedule_id, from).await?;
     let settle = |(id, run): (RunId, Run)| async move {
-        match judge(clock, &id, run.revision) {
-            Verdict::Launch => app.store.confirm_run(&id, revision).await,
-            Verdict::Cancel(reason) => app.store.cancel_run(&id, reason, revision, now).await,
+        let settled = match judge(clock, &id, run.revision) {
+            Verdict::Launch => app.store.confirm_run(&id, revision).await?,
+            Verdict::Cancel(reason) => app.store.cancel_run(&id, reason, revision, now).await?,
+        };
+        if !settled {
+            app.store.settle_started_run(&id, revision).await?;
         }
+        Ok::<_, Fault>(())
     };
     let answers: Vec<_> =
         stream::iter(runs.into_iter().map(settle)).buffer_unordered(CONCURRENCY).collect().await;
-    answers.into_iter().try_for_each(|answer| answer.map(|_| ()))
+    answers.into_iter().collect()
 }
 
 /// Emits what is due before the next tick would see it. If that fails, the tick comes all the same.

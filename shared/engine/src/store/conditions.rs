@@ -13,10 +13,11 @@ pub(super) const CLOCK_HAS_NO_NEXT: &str =
     "attribute_not_exists(next_run_at) AND revision = :revision";
 
 /// One launcher per run: nobody has it, or the delivery that had it is this very message and its
-/// lease is over. A launcher that judged by an older clock than the run was confirmed under must
-/// look again.
+/// lease is over. A launcher that judged by an older clock than the run was confirmed under, or than
+/// the change that met it in a launcher's hands, must look again.
 pub(super) const RUN_IS_FREE: &str = "(#status IN (:enqueued, :queued) \
-     OR (#status = :started AND holder = :holder AND lease_until < :now)) AND revision <= :revision";
+     OR (#status = :started AND holder = :holder AND lease_until < :now)) AND revision <= :revision \
+     AND (attribute_not_exists(settled_by) OR settled_by <= :revision)";
 
 /// Only the claim with the newest fence may write.
 pub(super) const CLAIM_IS_NEWEST: &str = "#status = :started AND attempt = :fence";
@@ -26,6 +27,9 @@ pub(super) const RUN_IS_STARTED: &str = "#status = :started";
 
 /// Nothing that launched can be cancelled or confirmed.
 pub(super) const RUN_IS_UNLAUNCHED: &str = "#status IN (:enqueued, :queued)";
+
+/// What has not ended may be claimed again, some day.
+pub(super) const RUN_IS_UNENDED: &str = "#status IN (:enqueued, :queued, :started)";
 
 /// Recovery acts on a run as it saw it: nobody claimed, ended or recovered it since.
 pub(super) const RUN_IS_AS_READ: &str = "#status = :seen AND attempt = :fence";
