@@ -1,8 +1,10 @@
 //! The HTTP API: one router, fed with API Gateway's HTTP API events in AWS and locally.
 
+mod presets;
 mod problem;
 mod request;
 mod routes;
+mod timezones;
 mod validate;
 
 use aws_lambda_events::apigw::{ApiGatewayV2httpRequest, ApiGatewayV2httpResponse};
