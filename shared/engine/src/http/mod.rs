@@ -1,10 +1,12 @@
 //! The HTTP API: one router, fed with API Gateway's HTTP API events in AWS and locally.
 
+mod bulk;
 mod presets;
 mod problem;
 mod request;
 mod routes;
 mod timezones;
+mod trigger_node;
 mod validate;
 
 use aws_lambda_events::apigw::{ApiGatewayV2httpRequest, ApiGatewayV2httpResponse};
