@@ -4,6 +4,9 @@ CARGO ?= cargo
 FUNCTIONS := tick launcher recovery api
 PORT ?= 7600
 DATA ?= .belfry
+SCHEMATHESIS := .tools/schemathesis/bin/st
+EXAMPLES ?= 25
+SEED ?= 1
 
 .PHONY: help
 help: ## Show this list
@@ -15,9 +18,22 @@ dev: ## Run the whole system on this machine (PORT=7600 DATA=.belfry)
 	@exec target/debug/belfry dev --port $(PORT) --data $(DATA)
 
 .PHONY: test
-test: lint ## Check everything: lint, then every test
+test: lint ## Check everything: lint, every test, then the API against its document
 	$(CARGO) build --workspace --bins --locked
 	$(CARGO) test --workspace --locked
+	@$(MAKE) --no-print-directory api-test
+
+.PHONY: api-test
+api-test: $(SCHEMATHESIS) ## Hold the running API against its OpenAPI document
+	$(CARGO) build --workspace --bins --locked
+	tests/openapi/run.sh target/debug/belfry $(SCHEMATHESIS) --max-examples $(EXAMPLES) --seed $(SEED)
+
+# Made anew when the pinned versions change.
+$(SCHEMATHESIS): tests/openapi/requirements.txt
+	@python3 -m venv --clear .tools/schemathesis || \
+	  { echo "make: python3 with venv and ensurepip is needed (Debian: apt-get install python3-venv)" >&2; exit 1; }
+	.tools/schemathesis/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
 
 .PHONY: lint
 lint: ## Check format and lints, warnings denied
@@ -27,6 +43,10 @@ lint: ## Check format and lints, warnings denied
 .PHONY: fmt
 fmt: ## Format the code
 	$(CARGO) fmt --all
+
+.PHONY: api-docs
+api-docs: ## Write the reference in docs/api.md anew, from the code
+	$(CARGO) run --locked --package belfry-engine --example reference
 
 .PHONY: build
 build: ## Build the functions as Lambda wants them, in target/lambda

@@ -1,11 +1,15 @@
 //! Stories against the whole: the real handlers and the real SDK clients on the embedded services,
 //! in a world whose time can be moved.
 
+mod addressing;
 mod api;
 mod backfilling;
 mod chains;
 mod checking;
+mod console;
 mod cost;
+mod document;
+mod editor;
 mod edits;
 mod feedback;
 mod firing;

@@ -1,8 +1,13 @@
 //! The HTTP API: one router, fed with API Gateway's HTTP API events in AWS and locally.
 
+mod bulk;
+pub mod openapi;
+mod presets;
 mod problem;
 mod request;
 mod routes;
+mod timezones;
+mod trigger_node;
 mod validate;
 
 use aws_lambda_events::apigw::{ApiGatewayV2httpRequest, ApiGatewayV2httpResponse};
@@ -12,7 +17,8 @@ use crate::app::App;
 /// Answers one request.
 pub async fn handle(app: &App, event: ApiGatewayV2httpRequest) -> ApiGatewayV2httpResponse {
     let answer = match request::Request::read(event) {
-        Ok(request) => routes::route(app, &request).await,
+        // Boxed: all routes in one future are deeper than the compiler looks.
+        Ok(request) => Box::pin(routes::route(app, &request)).await,
         Err(problem) => Err(problem),
     };
     answer.unwrap_or_else(problem::Problem::into_answer).into_event()

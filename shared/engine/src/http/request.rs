@@ -83,10 +83,15 @@ impl Request {
         }
     }
 
-    /// A parameter of the query; an empty one is none.
+    /// A parameter of the query.
     pub(super) fn query(&self, name: &str) -> Option<&str> {
         let found = self.query.iter().find(|(key, _)| key == name);
-        found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// The names of the query's parameters.
+    pub(super) fn parameters(&self) -> impl Iterator<Item = &str> {
+        self.query.iter().map(|(name, _)| name.as_str())
     }
 
     pub(super) fn header(&self, name: &str) -> Option<&str> {

@@ -1,5 +1,6 @@
 //! The routes: every call there is, in one place.
 
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use belfry_core::backfill::Order;
@@ -11,9 +12,11 @@ use belfry_core::schedule::{self, Catchup, Overlap};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::openapi::{self, Found};
 use super::problem::Problem;
 use super::request::{Answer, Request};
-use super::validate;
+use super::trigger_node::TriggerNode;
+use super::{bulk, presets, timezones, validate};
 use crate::app::App;
 use crate::manage::{self, Saving, Trigger, Wanted};
 use crate::store::{HistoryQuery, is_change_cursor};
@@ -21,37 +24,46 @@ use crate::store::{HistoryQuery, is_change_cursor};
 /// A page no caller asked a size of.
 const PAGE: usize = 50;
 /// No page is larger.
-const MAX_PAGE: usize = 200;
+pub(super) const MAX_PAGE: usize = 200;
+/// No list tells of more runs of each schedule.
+pub(super) const MAX_RECENT: usize = 100;
+
+/// Paths below `/schedules` that are no schedules: one of this name could not be asked for.
+const RESERVED: [&str; 2] = ["validate", "bulk"];
 
 type Routed = Result<Answer, Problem>;
 
 pub(super) async fn route(app: &App, request: &Request) -> Routed {
     let segments: Vec<&str> = request.segments.iter().map(String::as_str).collect();
+    // Only what is documented is served.
+    let operation = match openapi::find(&request.method, &segments) {
+        Found::Call(operation) => operation,
+        Found::Otherwise(methods) => return Ok(refuse_method(&methods)),
+        Found::Nothing => return Err(Problem::not_found("resource")),
+    };
+    if !operation.open {
+        request.caller()?;
+    }
+    if let Some(name) = request.parameters().find(|name| !operation.takes(name)) {
+        return Err(Problem::field(name, "is not a parameter of this call"));
+    }
     match (request.method.as_str(), segments.as_slice()) {
         ("GET", ["health"]) => Ok(health()),
+        ("GET", ["openapi.json"]) => Ok(Answer::json(200, &openapi::document())),
+        ("GET", ["presets"]) => Ok(Answer::json(200, &presets::presets())),
+        ("GET", ["timezones"]) => {
+            Ok(Answer::json(200, &timezones::timezones(&app.settings.house, app.now())))
+        }
         ("GET", ["schedules"]) => list(app, request).await,
         ("POST", ["schedules"]) => create(app, request).await,
-        ("POST", ["schedules", "validate"]) => {
-            request.caller()?;
-            validate::validate(app, request)
-        }
-        ("GET", ["schedules", id]) => {
-            let (schedule, revision) = manage::one(app, request.caller()?, &known(id)?).await?;
-            Ok(tagged(Answer::json(200, &schedule), revision))
-        }
+        ("POST", ["schedules", "validate"]) => validate::validate(app, request),
+        ("POST", ["schedules", "bulk"]) => bulk::bulk(app, request).await,
+        ("GET", ["schedules", id]) => one(app, request, &known(id)?).await,
         ("PUT", ["schedules", id]) => {
-            let (id, body) = (named::<ScheduleId>("schedule_id", id)?, request.json()?);
-            let if_match = request.if_match()?;
-            Ok(saved(&manage::put(app, request.caller()?, &id, &body, if_match).await?))
+            put(app, request, &named("schedule_id", id)?, &request.json()?).await
         }
-        ("PATCH", ["schedules", id]) => {
-            let (id, body, if_match) = (known(id)?, request.json()?, request.if_match()?);
-            Ok(saved(&manage::patch(app, request.caller()?, &id, &body, if_match).await?))
-        }
-        ("DELETE", ["schedules", id]) => {
-            manage::delete(app, request.caller()?, &known(id)?, request.if_match()?).await?;
-            Ok(Answer::empty(204))
-        }
+        ("PATCH", ["schedules", id]) => patch(app, request, &known(id)?, &request.json()?).await,
+        ("DELETE", ["schedules", id]) => delete(app, request, &known(id)?).await,
         ("POST", ["schedules", id, "pause"]) => {
             let body = request.small_object(&["note", "until"])?;
             let (note, until) = (optional_text(&body, "note")?, optional_time(&body, "until")?);
@@ -92,6 +104,9 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
             Ok(Answer::json(200, &ledger))
         }
         ("GET", ["schedules", id, "changes"]) => changes(app, request, &known(id)?).await,
+        ("GET", ["overview"]) => {
+            Ok(Answer::json(200, &manage::overview(app, request.caller()?).await?))
+        }
         ("GET", ["stats"]) => {
             Ok(Answer::json(200, &manage::overall(app, request.caller()?).await?))
         }
@@ -105,7 +120,6 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
             Ok(Answer::json(200, &run))
         }
         ("PUT", ["workflows", id, "versions", version]) => {
-            request.caller()?;
             let id = named::<WorkflowId>("workflow_id", id)?;
             let version = numbered(version)
                 .ok_or_else(|| Problem::field("version", "must be a whole number from 1"))?;
@@ -113,32 +127,36 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
             Ok(Answer::json(if new { 201 } else { 200 }, &workflow))
         }
         ("GET", ["workflows", id, "versions", version]) => {
-            request.caller()?;
             let missing = || Problem::not_found("workflow version");
             let id = id.parse().map_err(|_| missing())?;
             let version = numbered(version).ok_or_else(missing)?;
             Ok(Answer::json(200, &manage::version(app, &id, version).await?))
         }
-        (_, path) => refuse_method(path),
+        ("GET", ["workflows", id, "versions"]) => versions(app, request, id).await,
+        ("GET", ["workflows", id, "triggers", node, "schedule"]) => {
+            one(app, request, &TriggerNode::known(id, node)?.schedule_id(request)?).await
+        }
+        ("PUT", ["workflows", id, "triggers", node, "schedule"]) => {
+            let trigger = TriggerNode::named(id, node)?;
+            let body = trigger.complete(request.json()?, false)?;
+            put(app, request, &trigger.schedule_id(request)?, &body).await
+        }
+        ("PATCH", ["workflows", id, "triggers", node, "schedule"]) => {
+            let trigger = TriggerNode::known(id, node)?;
+            let body = trigger.complete(request.json()?, true)?;
+            patch(app, request, &trigger.schedule_id(request)?, &body).await
+        }
+        ("DELETE", ["workflows", id, "triggers", node, "schedule"]) => {
+            delete(app, request, &TriggerNode::known(id, node)?.schedule_id(request)?).await
+        }
+        _ => Err(Problem::not_found("resource")),
     }
 }
 
-/// Nothing is here, or not for this method.
-fn refuse_method(path: &[&str]) -> Routed {
-    let methods = match path {
-        ["health"] | ["stats"] => "GET",
-        ["schedules"] => "GET, POST",
-        ["schedules", "validate"] => "POST",
-        ["schedules", _] => "GET, PUT, PATCH, DELETE",
-        ["schedules", _, "pause" | "resume" | "trigger" | "backfill"] => "POST",
-        ["runs", _, "status"] => "POST",
-        ["schedules", _, "runs" | "ledger" | "changes" | "backfills"] | ["runs", _] => "GET",
-        ["schedules", _, "backfills", _] => "GET, DELETE",
-        ["workflows", _, "versions", _] => "GET, PUT",
-        _ => return Err(Problem::not_found("resource")),
-    };
+/// The path is there, not for this method.
+fn refuse_method(methods: &str) -> Answer {
     let problem = Problem::new(405, "Method not allowed", format!("this resource takes {methods}"));
-    Ok(problem.into_answer().with("allow", methods.to_owned()))
+    problem.into_answer().with("allow", methods.to_owned())
 }
 
 fn health() -> Answer {
@@ -153,20 +171,55 @@ async fn create(app: &App, request: &Request) -> Routed {
         Some(Value::String(id)) => named("schedule_id", id)?,
         Some(_) => return Err(Problem::field("schedule_id", "must be a text")),
     };
+    if RESERVED.contains(&id.as_str()) {
+        return Err(Problem::field("schedule_id", "is a word of the API"));
+    }
     let saving = manage::create(app, request.caller()?, &id, &body).await?;
     Ok(saved(&saving).with("location", format!("/api/v1/schedules/{id}")))
 }
 
+async fn one(app: &App, request: &Request, id: &ScheduleId) -> Routed {
+    let (schedule, revision) = manage::one(app, request.caller()?, id).await?;
+    Ok(tagged(Answer::json(200, &schedule), revision))
+}
+
+async fn delete(app: &App, request: &Request, id: &ScheduleId) -> Routed {
+    manage::delete(app, request.caller()?, id, request.if_match()?).await?;
+    Ok(Answer::empty(204))
+}
+
+async fn versions(app: &App, request: &Request, id: &str) -> Routed {
+    let id = id.parse().map_err(|_| Problem::not_found("workflow"))?;
+    let cursor = request
+        .query("cursor")
+        .map(|text| numbered(text).ok_or_else(|| Problem::field("cursor", "is not a cursor")));
+    let answer = manage::versions(app, &id, limit(request)?, cursor.transpose()?).await?;
+    Ok(Answer::json(200, &answer))
+}
+
+async fn put(app: &App, request: &Request, id: &ScheduleId, body: &Value) -> Routed {
+    let (caller, if_match) = (request.caller()?, request.if_match()?);
+    if flag(request, "dry_run")? {
+        return Ok(Answer::json(200, &manage::diff_put(app, caller, id, body, if_match).await?));
+    }
+    Ok(saved(&manage::put(app, caller, id, body, if_match).await?))
+}
+
+async fn patch(app: &App, request: &Request, id: &ScheduleId, body: &Value) -> Routed {
+    let (caller, if_match) = (request.caller()?, request.if_match()?);
+    if flag(request, "dry_run")? {
+        return Ok(Answer::json(200, &manage::diff_patch(app, caller, id, body, if_match).await?));
+    }
+    Ok(saved(&manage::patch(app, caller, id, body, if_match).await?))
+}
+
 async fn list(app: &App, request: &Request) -> Routed {
     let statuses = "must be active, paused, pending, expired or invalid";
-    let tag = |text: &str| match text.split_once(':') {
-        Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
-        None => (text.to_owned(), None),
-    };
     let wanted = Wanted {
         status: choice::<schedule::Status>(request, "status", statuses)?,
         workflow_id: request.query("workflow_id").map(|id| named("workflow_id", id)).transpose()?,
         tag: request.query("tag").map(tag),
+        recent: whole_number(request, "recent", 0..=MAX_RECENT, 0)?,
         limit: limit(request)?,
         cursor: request.query("cursor").map(|cursor| named("cursor", cursor)).transpose()?,
     };
@@ -259,11 +312,39 @@ fn time(request: &Request, name: &str) -> Result<Option<Instant>, Problem> {
     parsed.transpose()
 }
 
+/// A tag, or a tag and its value: `team`, `team:data`.
+pub(super) fn tag(text: &str) -> (String, Option<String>) {
+    match text.split_once(':') {
+        Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
+        None => (text.to_owned(), None),
+    }
+}
+
+fn flag(request: &Request, name: &str) -> Result<bool, Problem> {
+    match request.query(name) {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(_) => Err(Problem::field(name, "must be true or false")),
+    }
+}
+
 fn limit(request: &Request) -> Result<usize, Problem> {
-    match request.query("limit").map(str::parse) {
-        None => Ok(PAGE),
-        Some(Ok(limit)) if (1..=MAX_PAGE).contains(&limit) => Ok(limit),
-        Some(_) => Err(Problem::field("limit", format!("must be a number from 1 to {MAX_PAGE}"))),
+    whole_number(request, "limit", 1..=MAX_PAGE, PAGE)
+}
+
+fn whole_number(
+    request: &Request,
+    name: &str,
+    allowed: RangeInclusive<usize>,
+    otherwise: usize,
+) -> Result<usize, Problem> {
+    match request.query(name).map(str::parse) {
+        None => Ok(otherwise),
+        Some(Ok(number)) if allowed.contains(&number) => Ok(number),
+        Some(_) => {
+            let (from, to) = allowed.into_inner();
+            Err(Problem::field(name, format!("must be a number from {from} to {to}")))
+        }
     }
 }
 
@@ -286,7 +367,10 @@ fn tagged(answer: Answer, revision: u64) -> Answer {
 }
 
 /// A name the caller gives to something: a bad one is its mistake.
-fn named<T: FromStr<Err: std::fmt::Display>>(field: &str, text: &str) -> Result<T, Problem> {
+pub(super) fn named<T: FromStr<Err: std::fmt::Display>>(
+    field: &str,
+    text: &str,
+) -> Result<T, Problem> {
     text.parse().map_err(|problem| Problem::field(field, format!("{problem}")))
 }
 
@@ -303,7 +387,7 @@ fn numbered(text: &str) -> Option<u32> {
     text.parse().ok().filter(|number| *number >= 1)
 }
 
-fn optional_flag(body: &Value, field: &str) -> Result<bool, Problem> {
+pub(super) fn optional_flag(body: &Value, field: &str) -> Result<bool, Problem> {
     match body.get(field) {
         None | Some(Value::Null) => Ok(false),
         Some(Value::Bool(flag)) => Ok(*flag),
@@ -311,13 +395,13 @@ fn optional_flag(body: &Value, field: &str) -> Result<bool, Problem> {
     }
 }
 
-fn optional_catchup(body: &Value) -> Result<Option<Catchup>, Problem> {
+pub(super) fn optional_catchup(body: &Value) -> Result<Option<Catchup>, Problem> {
     let given = body.get("catchup").filter(|value| !value.is_null()).cloned();
     let choices = "must be none, once, fire_immediately or spread";
     given.map(serde_json::from_value).transpose().map_err(|_| Problem::field("catchup", choices))
 }
 
-fn optional_time(body: &Value, field: &str) -> Result<Option<Instant>, Problem> {
+pub(super) fn optional_time(body: &Value, field: &str) -> Result<Option<Instant>, Problem> {
     let problem = || Problem::field(field, "must be an RFC 3339 time");
     match body.get(field) {
         None | Some(Value::Null) => Ok(None),
@@ -326,7 +410,7 @@ fn optional_time(body: &Value, field: &str) -> Result<Option<Instant>, Problem> 
     }
 }
 
-fn optional_text(body: &Value, field: &str) -> Result<Option<String>, Problem> {
+pub(super) fn optional_text(body: &Value, field: &str) -> Result<Option<String>, Problem> {
     match body.get(field) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(cut(text))),

@@ -28,7 +28,7 @@ pub use clocks::{DuePage, Duty, Slot};
 pub use history::{Changes, Traces, is_change_cursor};
 pub use runs::{Claim, Claimant, History, HistoryQuery, Outcome, Put};
 pub use schedules::{Change, Edit, Link, Saved, Stored};
-pub use workflows::Published;
+pub use workflows::{Published, VersionHead, Versions};
 
 use crate::fault::{Fault, sdk};
 use crate::settings::Settings;
