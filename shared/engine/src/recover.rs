@@ -19,7 +19,7 @@ use crate::emit::parcel;
 use crate::events::Event;
 use crate::failures::after_failure;
 use crate::fault::Fault;
-use crate::message::Message;
+use crate::message::Named;
 use crate::metrics::Metric;
 use crate::queue::DeadLetter;
 use crate::store::{Outcome, Stored};
@@ -286,15 +286,14 @@ async fn open(
     now: Instant,
     report: &mut Report,
 ) -> Result<(), Fault> {
-    let message: Message = match serde_json::from_str(&letter.body) {
-        Ok(message) => message,
+    let Named { run_id: id } = match serde_json::from_str(&letter.body) {
+        Ok(named) => named,
         Err(problem) => {
             error!(%problem, "poison among the dead letters");
             report.poison += 1;
             return Ok(());
         }
     };
-    let id = message.run_id;
     if let Some(run) = app.store.run(&id).await?.filter(|run| !run.status.is_terminal()) {
         if run.lease_until.is_some_and(|until| now <= until) {
             // Somebody has it: this letter comes again after them.
