@@ -14,35 +14,51 @@ use tokio::sync::Mutex;
 use crate::binary;
 
 /// These tests look at the real clock, so they do not share the machine with each other.
-static ALONE: Mutex<()> = Mutex::const_new(());
+pub(crate) static ALONE: Mutex<()> = Mutex::const_new(());
 
 /// A running `belfry dev`.
-struct Dev {
+pub(crate) struct Dev {
     process: Child,
-    url: String,
+    pub(crate) url: String,
+    pub(crate) token: String,
     http: Client,
 }
 
 impl Dev {
-    fn start(data: &Path, more: &[&str]) -> Dev {
+    pub(crate) fn start(data: &Path, more: &[&str]) -> Dev {
+        Dev::start_with(data, more, "warn", Stdio::inherit())
+    }
+
+    /// One that says all it has to say, to a file.
+    pub(crate) fn start_logging(data: &Path, log: &Path) -> Dev {
+        Dev::start_with(data, &[], "debug", std::fs::File::create(log).unwrap().into())
+    }
+
+    fn start_with(data: &Path, more: &[&str], log: &str, stderr: Stdio) -> Dev {
         let mut process = Command::new(binary("belfry"))
-            .args(["dev", "--port", "0", "--log", "warn", "--data"])
+            .args(["dev", "--port", "0", "--log", log, "--data"])
             .arg(data)
             .args(more)
             .stdout(Stdio::piped())
+            .stderr(stderr)
             .spawn()
             .unwrap();
-        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let url = lines
-            .map_while(Result::ok)
-            .find_map(|line| Some(line.trim().strip_prefix("API")?.trim().to_owned()));
-        Dev { process, url: url.expect("the URL of the API"), http: Client::new() }
+        let mut lines =
+            BufReader::new(process.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let mut told = |what: &str| {
+            let told =
+                lines.find_map(|line| Some(line.trim().strip_prefix(what)?.trim().to_owned()));
+            told.unwrap_or_else(|| panic!("nothing is said of {what}"))
+        };
+        let (url, token) = (told("API"), told("token"));
+        Dev { process, url, token, http: Client::new() }
     }
 
-    async fn ok(&self, method: &str, path: &str, body: &Value) -> Value {
+    pub(crate) async fn ok(&self, method: &str, path: &str, body: &Value) -> Value {
         let method = method.parse().unwrap();
         let request = self.http.request(method, format!("{}{path}", self.url));
-        let answer = request.body(body.to_string()).send().await.unwrap();
+        let request = request.bearer_auth(&self.token).body(body.to_string());
+        let answer = request.send().await.unwrap();
         let (status, text) = (answer.status(), answer.text().await.unwrap());
         assert!(status.is_success(), "{path}: {status} {text}");
         serde_json::from_str(&text).unwrap()
@@ -62,7 +78,7 @@ impl Dev {
     }
 
     /// `kill -9`.
-    fn kill(mut self) {
+    pub(crate) fn kill(mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
@@ -76,10 +92,10 @@ impl Drop for Dev {
 }
 
 /// A data folder that goes away with the test.
-struct Folder(PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Folder {
+    pub(crate) fn new(name: &str) -> Folder {
         let path = std::env::temp_dir().join(format!("belfry-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         Folder(path)

@@ -3,10 +3,11 @@
 use std::str::FromStr;
 
 use belfry_core::cron::tzdb_version;
-use belfry_core::id::{RunId, ScheduleId, WorkflowId};
+use belfry_core::id::{RunId, ScheduleId, WorkflowId, unhex};
 use belfry_core::instant::{self, Instant};
 use belfry_core::run::{Status, cut};
 use belfry_core::schedule::{self, Catchup, Overlap};
+use belfry_core::workflow::EVERYBODY;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -14,7 +15,7 @@ use super::problem::Problem;
 use super::request::{Answer, Request};
 use super::validate;
 use crate::app::App;
-use crate::manage::{self, Saving, Trigger, Wanted};
+use crate::manage::{self, Saving, Trigger, Wanted, Whose};
 use crate::store::{HistoryQuery, is_change_cursor};
 
 /// A page no caller asked a size of.
@@ -30,10 +31,7 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
         ("GET", ["health"]) => Ok(health()),
         ("GET", ["schedules"]) => list(app, request).await,
         ("POST", ["schedules"]) => create(app, request).await,
-        ("POST", ["schedules", "validate"]) => {
-            request.caller()?;
-            validate::validate(app, request)
-        }
+        ("POST", ["schedules", "validate"]) => validate::validate(app, request),
         ("GET", ["schedules", id]) => {
             let (schedule, revision) = manage::one(app, request.caller()?, &known(id)?).await?;
             Ok(tagged(Answer::json(200, &schedule), revision))
@@ -75,9 +73,10 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
             Ok(Answer::json(200, &ledger))
         }
         ("GET", ["schedules", id, "changes"]) => changes(app, request, &known(id)?).await,
-        ("GET", ["stats"]) => {
-            Ok(Answer::json(200, &manage::overall(app, request.caller()?).await?))
-        }
+        ("GET", ["stats"]) => Ok(Answer::json(
+            200,
+            &manage::overall(app, request.caller()?, &whose(request, None)?).await?,
+        )),
         ("GET", ["runs", id]) => {
             let run = manage::one_run(app, request.caller()?, &known_run(id)?).await?;
             Ok(Answer::json(200, &run))
@@ -87,39 +86,32 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
             let run = manage::feedback(app, request.caller()?, &known_run(id)?, &body).await?;
             Ok(Answer::json(200, &run))
         }
+        ("POST", ["runs", id, "feedback"]) => {
+            let body = request.small_object(&["status", "error", "result", "external_run_id"])?;
+            let (id, token) = (known_run(id)?, request.header("belfry-run-token"));
+            let unknown = || Problem::unauthorized("the request carries no token of this run");
+            let caller = manage::executor(app, &id, token.ok_or_else(unknown)?).await?;
+            let caller = caller.ok_or_else(unknown)?;
+            Ok(Answer::json(200, &manage::feedback(app, &caller, &id, &body).await?))
+        }
         ("PUT", ["workflows", id, "versions", version]) => {
-            request.caller()?;
+            let caller = request.caller()?;
             let id = named::<WorkflowId>("workflow_id", id)?;
             let version = numbered(version)
                 .ok_or_else(|| Problem::field("version", "must be a whole number from 1"))?;
-            let (new, workflow) = manage::publish(app, &id, version, &request.json()?).await?;
+            let (new, workflow) =
+                manage::publish(app, caller, &id, version, &request.json()?).await?;
             Ok(Answer::json(if new { 201 } else { 200 }, &workflow))
         }
         ("GET", ["workflows", id, "versions", version]) => {
-            request.caller()?;
+            let caller = request.caller()?;
             let missing = || Problem::not_found("workflow version");
             let id = id.parse().map_err(|_| missing())?;
             let version = numbered(version).ok_or_else(missing)?;
-            Ok(Answer::json(200, &manage::version(app, &id, version).await?))
+            Ok(Answer::json(200, &manage::version(app, caller, &id, version).await?))
         }
-        (_, path) => refuse_method(path),
+        _ => Err(Problem::not_found("resource")),
     }
-}
-
-/// Nothing is here, or not for this method.
-fn refuse_method(path: &[&str]) -> Routed {
-    let methods = match path {
-        ["health"] | ["stats"] => "GET",
-        ["schedules"] => "GET, POST",
-        ["schedules", "validate"] => "POST",
-        ["schedules", _] => "GET, PUT, PATCH, DELETE",
-        ["schedules", _, "pause" | "resume" | "trigger"] | ["runs", _, "status"] => "POST",
-        ["schedules", _, "runs" | "ledger" | "changes"] | ["runs", _] => "GET",
-        ["workflows", _, "versions", _] => "GET, PUT",
-        _ => return Err(Problem::not_found("resource")),
-    };
-    let problem = Problem::new(405, "Method not allowed", format!("this resource takes {methods}"));
-    Ok(problem.into_answer().with("allow", methods.to_owned()))
 }
 
 fn health() -> Answer {
@@ -144,15 +136,38 @@ async fn list(app: &App, request: &Request) -> Routed {
         Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
         None => (text.to_owned(), None),
     };
+    let (cursor, after) = match request.query("cursor").map(|text| text.split_once('~')) {
+        Some(Some((id, owner))) => (Some(id), Some(owner)),
+        _ => (request.query("cursor"), None),
+    };
     let wanted = Wanted {
         status: choice::<schedule::Status>(request, "status", statuses)?,
         workflow_id: request.query("workflow_id").map(|id| named("workflow_id", id)).transpose()?,
         tag: request.query("tag").map(tag),
         limit: limit(request)?,
-        cursor: request.query("cursor").map(|cursor| named("cursor", cursor)).transpose()?,
+        cursor: cursor.map(|cursor| named("cursor", cursor)).transpose()?,
+        whose: whose(request, after)?,
     };
     let listing = manage::list(app, request.caller()?, &wanted).await?;
     Ok(Answer::json(200, &json!({"items": listing.items, "next_cursor": listing.next_cursor})))
+}
+
+/// Whose things are asked for: the caller's own unless `user_id` says otherwise.
+fn whose(request: &Request, after: Option<&str>) -> Result<Whose, Problem> {
+    let bad = || Problem::field("cursor", "is not a cursor");
+    Ok(match request.query("user_id") {
+        None => Whose::Own,
+        Some(EVERYBODY) => {
+            let after = after.map(|owner| owner_of(owner).ok_or_else(bad)).transpose()?;
+            Whose::All { after }
+        }
+        Some(owner) => Whose::Of(owner.to_owned()),
+    })
+}
+
+/// Owners have any characters; a cursor carries theirs in hex.
+fn owner_of(hex: &str) -> Option<String> {
+    String::from_utf8(unhex(hex)?).ok()
 }
 
 async fn trigger(app: &App, request: &Request, id: &ScheduleId) -> Routed {

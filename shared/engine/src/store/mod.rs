@@ -6,6 +6,7 @@ mod clocks;
 mod conditions;
 mod expression;
 mod history;
+mod limits;
 mod queued;
 mod runs;
 mod schedules;
@@ -23,8 +24,9 @@ use chrono::TimeDelta;
 
 pub use clocks::{DuePage, Slot};
 pub use history::{Changes, Traces, is_change_cursor};
+pub use limits::Spent;
 pub use runs::{Claim, Claimant, History, HistoryQuery, Outcome, Put};
-pub use schedules::{Change, Edit, Saved, Stored};
+pub use schedules::{Change, Created, Edit, Owned, Saved, Stored};
 pub use workflows::Published;
 
 use crate::fault::{Fault, sdk};
