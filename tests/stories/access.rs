@@ -65,7 +65,7 @@ fn ask(route: &Route, subject: &Subject, fresh: &str) -> Ask {
 }
 
 async fn subject(world: &World, name: String) -> Subject {
-    let more = json!({"workflow_id": "tracked"});
+    let more = json!({"workflow_id": "tracked", "version": 1});
     world.schedule(&name, "0 9 * * *", &more).await;
     let path = format!("/schedules/{name}/trigger");
     let run = world.ok("POST", &path, &Value::Null).await["run_id"].as_str().unwrap().to_owned();

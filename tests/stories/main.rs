@@ -3,6 +3,7 @@
 
 mod access;
 mod api;
+mod changes;
 mod cost;
 mod edits;
 mod firing;
