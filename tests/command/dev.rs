@@ -20,30 +20,45 @@ pub(crate) static ALONE: Mutex<()> = Mutex::const_new(());
 pub(crate) struct Dev {
     process: Child,
     pub(crate) url: String,
+    pub(crate) token: String,
     pub(crate) http: Client,
 }
 
 impl Dev {
     pub(crate) fn start(data: &Path, more: &[&str]) -> Dev {
+        Dev::start_with(data, more, "warn", Stdio::inherit())
+    }
+
+    /// One that says all it has to say, to a file.
+    pub(crate) fn start_logging(data: &Path, log: &Path) -> Dev {
+        Dev::start_with(data, &[], "debug", std::fs::File::create(log).unwrap().into())
+    }
+
+    fn start_with(data: &Path, more: &[&str], log: &str, stderr: Stdio) -> Dev {
         let mut command = Command::new(binary("belfry"));
-        command.args(["dev", "--port", "0", "--log", "warn", "--data"]).arg(data).args(more);
-        Dev::of(&mut command)
+        command.args(["dev", "--port", "0", "--log", log, "--data"]).arg(data).args(more);
+        Dev::of(command.stderr(stderr))
     }
 
     /// Starts a command that becomes `belfry dev`, and waits until it is ready.
     pub(crate) fn of(command: &mut Command) -> Dev {
         let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
-        let lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let url = lines
-            .map_while(Result::ok)
-            .find_map(|line| Some(line.trim().strip_prefix("API")?.trim().to_owned()));
-        Dev { process, url: url.expect("the URL of the API"), http: Client::new() }
+        let mut lines =
+            BufReader::new(process.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let mut told = |what: &str| {
+            let told =
+                lines.find_map(|line| Some(line.trim().strip_prefix(what)?.trim().to_owned()));
+            told.unwrap_or_else(|| panic!("nothing is said of {what}"))
+        };
+        let (url, token) = (told("API"), told("token"));
+        Dev { process, url, token, http: Client::new() }
     }
 
     pub(crate) async fn ok(&self, method: &str, path: &str, body: &Value) -> Value {
         let method = method.parse().unwrap();
         let request = self.http.request(method, format!("{}{path}", self.url));
-        let answer = request.body(body.to_string()).send().await.unwrap();
+        let request = request.bearer_auth(&self.token).body(body.to_string());
+        let answer = request.send().await.unwrap();
         let (status, text) = (answer.status(), answer.text().await.unwrap());
         assert!(status.is_success(), "{path}: {status} {text}");
         serde_json::from_str(&text).unwrap()

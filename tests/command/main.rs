@@ -1,5 +1,6 @@
 //! The `belfry` command as its users meet it: a process, its output, its ports.
 
+mod api;
 mod crash;
 mod dev;
 mod disk;

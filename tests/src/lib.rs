@@ -1,6 +1,7 @@
 //! What stories are told with: a world whose time moves when it is told to, an executor that
 //! remembers what it was given, and a meter on every request.
 
+pub mod door;
 pub mod executor;
 pub mod meter;
 pub mod world;

@@ -20,6 +20,11 @@ use crate::{Executor, Meter};
 /// Signs what executors receive.
 pub const SIGNING_KEY: &str = "a key for the stories";
 
+/// Makes the tokens executors report with.
+pub const RUN_TOKEN_KEY: &str = "another key for the stories";
+/// What callers may do if a story does not say otherwise.
+pub const SCOPES: &str = "schedules:read schedules:write runs:write";
+
 /// The system and what is around it.
 pub struct World {
     /// Its time.
@@ -54,6 +59,7 @@ impl World {
         let sdk = services.sdk().into_builder().http_client(meter.clone()).build();
         let given = |name: &str| match name {
             "SIGNING_KEY" => Some(SIGNING_KEY.to_owned()),
+            "RUN_TOKEN_KEY" => Some(RUN_TOKEN_KEY.to_owned()),
             _ => settings.iter().find(|(key, _)| *key == name).map(|(_, v)| (*v).to_owned()),
         };
         let settings = services.prepare(&sdk, given).await.unwrap();
@@ -86,6 +92,11 @@ impl World {
         let client = aws_sdk_sqs::Client::new(&self.services.sdk());
         let mapping = Mapping::new(client, &app.settings.launch_queue_url, functions.clone());
         World { app, functions, mapping, ..self }
+    }
+
+    /// What its gateway and its rule call.
+    pub fn functions(&self) -> Functions {
+        self.functions.clone()
     }
 
     /// Its present.
@@ -130,7 +141,8 @@ impl World {
         self.call_as(Some("ann"), method, path, body, &[]).await
     }
 
-    /// Calls the API as anybody, with headers.
+    /// Calls the API as anybody, with headers. A name with scopes behind it, such as `bob admin`,
+    /// has those.
     pub async fn call_as(
         &self,
         sub: Option<&str>,
@@ -156,7 +168,10 @@ impl World {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         let headers: serde_json::Map<_, _> =
             headers.iter().map(|(k, v)| ((*k).to_owned(), json!(v))).collect();
-        let authorizer = sub.map(|sub| json!({"jwt": {"claims": {"sub": sub}, "scopes": null}}));
+        let authorizer = sub.map(|sub| {
+            let (sub, scope) = sub.split_once(' ').unwrap_or((sub, SCOPES));
+            json!({"jwt": {"claims": {"sub": sub, "scope": scope}, "scopes": null}})
+        });
         let event = json!({
             "version": "2.0",
             "routeKey": "$default",

@@ -227,7 +227,9 @@ async fn who_takes_over_a_name_does_not_see_what_ran_under_it_before() {
     world.schedule("report", "* * * * *", &json!({})).await;
     world.pass(Duration::minutes(3)).await;
     world.ok("DELETE", "/schedules/report", &Value::Null).await;
-    let body = json!({"workflow_id": "w", "cron_expr": "0 12 * * *"});
+    let version = json!({"target": {"kind": "lambda", "function": "f"}});
+    world.call_as(Some("bob"), "PUT", "/workflows/bobs/versions/1", &version, &[]).await;
+    let body = json!({"workflow_id": "bobs", "cron_expr": "0 12 * * *"});
     let made = world.call_as(Some("bob"), "PUT", "/schedules/report", &body, &[]).await;
     assert_eq!(made.0, 201);
     let path = "/schedules/report/runs";

@@ -303,7 +303,9 @@ async fn whoever_uses_a_name_again_does_not_see_what_another_did_under_it() {
         assert_eq!(world.call_as(Some("bob"), "GET", path, &Value::Null, &[]).await.0, 404);
         assert_eq!(world.call_as(None, "GET", path, &Value::Null, &[]).await.0, 401);
     }
-    let body = json!({"workflow_id": "w", "cron_expr": "0 * * * *"});
+    let version = json!({"target": {"kind": "lambda", "function": "f"}});
+    world.call_as(Some("bob"), "PUT", "/workflows/bobs/versions/1", &version, &[]).await;
+    let body = json!({"workflow_id": "bobs", "cron_expr": "0 * * * *"});
     let made = world.call_as(Some("bob"), "PUT", "/schedules/report", &body, &[]).await;
     assert_eq!(made.0, 201);
     let bob = async |path: &str| world.call_as(Some("bob"), "GET", path, &Value::Null, &[]).await.1;

@@ -1,10 +1,12 @@
 //! Stories against the whole: the real handlers and the real SDK clients on the embedded services,
 //! in a world whose time can be moved.
 
+mod access;
 mod addressing;
 mod api;
 mod backfilling;
 mod chains;
+mod changes;
 mod checking;
 mod console;
 mod cost;
@@ -15,6 +17,7 @@ mod feedback;
 mod firing;
 mod launching;
 mod ledger;
+mod limits;
 mod outages;
 mod pausing;
 mod policies;

@@ -1,18 +1,28 @@
-//! The data folder: one `belfry dev` at a time, and a signing key that outlives it.
+//! The data folder: one `belfry dev` at a time, and keys that outlive it.
 
-use std::fs::{self, File, TryLockError};
-use std::io::Read;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use belfry_core::id::hex;
 
 use crate::services::StartError;
+use crate::tokens::Issuer;
 
 /// A folder that is ours until this is dropped.
 pub struct Folder {
     _lock: File,
+}
+
+/// The secrets of a local system.
+pub struct Keys {
     /// Signs what HTTP targets receive.
     pub signing_key: String,
+    /// Makes the tokens executors report with.
+    pub run_token_key: String,
+    /// Signs the tokens callers carry.
+    pub issuer: Issuer,
 }
 
 impl Folder {
@@ -32,24 +42,69 @@ impl Folder {
                 return Err(StartError::Io(doing("lock data folder"), e));
             }
         }
-        Ok(Folder { signing_key: signing_key(path)?, _lock: lock })
+        Ok(Folder { _lock: lock })
     }
 }
 
-fn signing_key(folder: &Path) -> Result<String, StartError> {
-    let path = folder.join("signing.key");
-    if let Ok(key) = fs::read_to_string(&path)
-        && !key.trim().is_empty()
-    {
-        return Ok(key.trim().to_owned());
+impl Keys {
+    /// The keys kept in a folder, made at its first use.
+    pub fn of_folder(path: &Path) -> Result<Keys, StartError> {
+        Ok(Keys {
+            signing_key: kept(path, "signing.key", random_key)?,
+            run_token_key: kept(path, "run-token.key", random_key)?,
+            issuer: issuer_of_folder(path)?,
+        })
     }
-    let key = random_key()?;
-    fs::write(&path, &key).map_err(|e| StartError::Io(format!("write {}", path.display()), e))?;
-    Ok(key)
+
+    /// Keys that are gone with the process.
+    pub fn for_now() -> Result<Keys, StartError> {
+        Ok(Keys {
+            signing_key: random_key()?,
+            run_token_key: random_key()?,
+            issuer: Issuer::of_key(&Issuer::new_key()?)?,
+        })
+    }
+}
+
+/// The issuer of a folder's tokens. It can be had beside a running `belfry dev`.
+pub fn issuer_of_folder(path: &Path) -> Result<Issuer, StartError> {
+    Issuer::of_key(&kept(path, "token.pem", Issuer::new_key)?)
+}
+
+/// A secret kept in a file that only its owner may read, made if it is not there.
+fn kept(
+    folder: &Path,
+    name: &str,
+    make: impl Fn() -> Result<String, StartError>,
+) -> Result<String, StartError> {
+    let path = folder.join(name);
+    let problem = |what: &str, e| StartError::Io(format!("{what} {}", path.display()), e);
+    match fs::read_to_string(&path) {
+        Ok(secret) if !secret.trim().is_empty() => return Ok(secret.trim().to_owned()),
+        Err(e) if e.kind() != ErrorKind::NotFound => return Err(problem("read", e)),
+        _ => {}
+    }
+    fs::create_dir_all(folder).map_err(|e| problem("make the folder of", e))?;
+    let secret = make()?;
+    // Under its name only when it is whole: somebody else may make it at the same time.
+    let draft = folder.join(format!("{name}.{}", std::process::id()));
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create(true).truncate(true).mode(0o600).open(&draft);
+    file.and_then(|mut file| file.write_all(secret.as_bytes())).map_err(|e| problem("write", e))?;
+    let linked = fs::hard_link(&draft, &path);
+    fs::remove_file(&draft).map_err(|e| problem("write", e))?;
+    match linked {
+        Ok(()) => Ok(secret.trim().to_owned()),
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+            let other = fs::read_to_string(&path).map_err(|e| problem("read", e))?;
+            Ok(other.trim().to_owned())
+        }
+        Err(e) => Err(problem("write", e)),
+    }
 }
 
 /// A key nobody else has.
-pub fn random_key() -> Result<String, StartError> {
+fn random_key() -> Result<String, StartError> {
     let mut bytes = [0u8; 32];
     File::open("/dev/urandom")
         .and_then(|mut random| random.read_exact(&mut bytes))

@@ -4,20 +4,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use aws_config::SdkConfig;
-use belfry_core::workflow::{Completion, Target, Workflow};
+use belfry_core::workflow::{Completion, EVERYBODY, Target, Workflow};
 use belfry_engine::app::App;
 use belfry_engine::metrics;
-use belfry_engine::settings::{ROWS, Settings};
+use belfry_engine::settings::{ROWS, Row, Settings};
 use belfry_time::Time;
 use chrono::Duration;
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use crate::data::{Folder, random_key};
+use crate::data::{Folder, Keys};
 use crate::functions::{Function, Functions};
 use crate::mapping::Mapping;
 use crate::processes::{Launchpad, Processes};
-use crate::services::{Endpoints, REGION, Services, StartError, Storage, listen, url};
+use crate::services::{
+    Endpoints, REGION, Services, StartError, Storage, listen, local_default, url,
+};
+use crate::tokens::{LOCAL_USER, TTL, all_scopes};
 use crate::{gateway, rules};
 
 /// How often recovery is called.
@@ -43,6 +46,8 @@ pub struct Dev {
     pub url: String,
     /// The embedded services.
     pub endpoints: Endpoints,
+    /// A token for everything, in the name of `local`.
+    pub token: String,
     _folder: Option<Folder>,
     _services: Services,
 }
@@ -53,9 +58,9 @@ pub async fn start(
     time: Arc<dyn Time>,
     given: impl Fn(&str) -> Option<String>,
 ) -> Result<Dev, StartError> {
-    let folder = match &options.storage {
-        Storage::Memory => None,
-        Storage::Folder(path) => Some(Folder::take(path)?),
+    let (folder, keys) = match &options.storage {
+        Storage::Memory => (None, Keys::for_now()?),
+        Storage::Folder(path) => (Some(Folder::take(path)?), Keys::of_folder(path)?),
     };
     let ports = match options.port {
         0 => (0, 0),
@@ -66,11 +71,13 @@ pub async fn start(
     // Whoever had received messages died with the process before this one.
     services.queues.release_all()?;
     let sdk = services.sdk();
-    let key = match &folder {
-        Some(folder) => folder.signing_key.clone(),
-        None => random_key()?,
+    let own = |name: &str| {
+        given(name).or_else(|| match name {
+            "SIGNING_KEY" => Some(keys.signing_key.clone()),
+            "RUN_TOKEN_KEY" => Some(keys.run_token_key.clone()),
+            _ => None,
+        })
     };
-    let own = |name: &str| given(name).or_else(|| (name == "SIGNING_KEY").then(|| key.clone()));
     let settings = services.prepare(&sdk, own).await?;
     let functions = functions(options, &services, &sdk, &settings, time.clone(), own)?;
 
@@ -85,9 +92,11 @@ pub async fn start(
     tokio::spawn(rule(Function::Tick, options.tick));
     tokio::spawn(rule(Function::Recovery, RECOVERY_RATE));
     tokio::spawn(expire(services.database.clone()));
-    tokio::spawn(gateway::serve(gateway_listener, functions, time));
+    let token = keys.issuer.issue(LOCAL_USER, &all_scopes(), TTL, time.now())?;
+    tokio::spawn(gateway::serve(gateway_listener, functions, time, keys.issuer));
     Ok(Dev {
         url: gateway_url,
+        token,
         endpoints: services.endpoints.clone(),
         _folder: folder,
         _services: services,
@@ -109,15 +118,14 @@ fn functions(
         return Ok(Functions::Here(Arc::new(app)));
     };
     let named = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    let mut environment: Vec<_> =
-        ROWS.iter().filter_map(|row| Some((row.name.to_owned(), given(row.name)?))).collect();
+    let chosen = |row: &Row| {
+        let value = given(row.name).or_else(|| local_default(row.name).map(str::to_owned));
+        Some((row.name.to_owned(), value?))
+    };
+    let mut environment: Vec<_> = ROWS.iter().filter_map(chosen).collect();
     environment.extend([
-        named("SCHEDULES_TABLE", &settings.schedules_table),
-        named("RUNS_TABLE", &settings.runs_table),
-        named("WORKFLOWS_TABLE", &settings.workflows_table),
         named("LAUNCH_QUEUE_URL", &settings.launch_queue_url),
         named("DEAD_LETTER_QUEUE_URL", &settings.dead_letter_queue_url),
-        named("LAUNCH_LEASE_S", &settings.launch_lease.num_seconds().to_string()),
         named("AWS_ENDPOINT_URL_DYNAMODB", &services.endpoints.dynamodb),
         named("AWS_ENDPOINT_URL_SQS", &services.endpoints.sqs),
         named("AWS_REGION", REGION),
@@ -140,6 +148,7 @@ async fn publish_demo(
     let problem = |e: belfry_engine::fault::Fault| StartError::Prepare(e.to_string());
     let app = App::new(sdk, settings.clone(), time).map_err(problem)?;
     let Ok(id) = "demo".parse() else { return Ok(()) };
+    app.store.claim_workflow(&id, EVERYBODY).await.map_err(problem)?;
     let workflow = Workflow {
         definition: json!({"steps": ["say hello"]}),
         target: Target::Http { url: format!("{gateway_url}{}", gateway::DEMO_PATH) },

@@ -1,40 +1,55 @@
-//! The gateway: turns HTTP into API Gateway's HTTP API events and back.
+//! The gateway: checks tokens, and turns HTTP into API Gateway's HTTP API events and back.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::body::{Body, Bytes, to_bytes};
-use axum::extract::{Request, State};
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Router, routing};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use belfry_core::instant::Instant;
+use belfry_engine::http::access;
 use belfry_time::Time;
 use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
 use tracing::{error, info};
 
 use crate::functions::{Function, Functions};
+use crate::tokens::Issuer;
 
 /// API Gateway takes no larger body.
 const MAX_BODY: usize = 10 * 1024 * 1024;
-/// Whom the gateway says every request comes from: it listens on loopback only.
-pub const LOCAL_USER: &str = "local";
+/// Where the public key of the tokens is.
+pub const KEYS_PATH: &str = "/.well-known/jwks.json";
 /// Where the demo workflow's runs are launched.
 pub const DEMO_PATH: &str = "/demo";
 
 struct Gateway {
     functions: Functions,
     time: Arc<dyn Time>,
+    issuer: Issuer,
     requests: AtomicU64,
 }
 
 /// Serves the API, for ever.
-pub async fn serve(listener: TcpListener, functions: Functions, time: Arc<dyn Time>) {
-    let gateway = Arc::new(Gateway { functions, time, requests: AtomicU64::new(0) });
-    let router =
-        Router::new().route(DEMO_PATH, routing::post(demo)).fallback(forward).with_state(gateway);
+pub async fn serve(
+    listener: TcpListener,
+    functions: Functions,
+    time: Arc<dyn Time>,
+    issuer: Issuer,
+) {
+    let gateway = Arc::new(Gateway { functions, time, issuer, requests: AtomicU64::new(0) });
+    let router = Router::new()
+        .route(DEMO_PATH, routing::post(demo))
+        .route(KEYS_PATH, routing::get(keys))
+        .fallback(forward)
+        .with_state(gateway)
+        .into_make_service_with_connect_info::<SocketAddr>();
     if let Err(problem) = axum::serve(listener, router).await {
         error!(%problem, "the gateway stopped");
     }
@@ -51,13 +66,54 @@ async fn demo(body: Bytes) -> Response {
     (StatusCode::OK, r#"{"status":"SUCCESS"}"#).into_response()
 }
 
-async fn forward(State(gateway): State<Arc<Gateway>>, request: Request) -> Response {
+async fn keys(State(gateway): State<Arc<Gateway>>) -> Response {
+    let kind = [("content-type", "application/json")];
+    (kind, gateway.issuer.keys().to_string()).into_response()
+}
+
+impl Gateway {
+    /// The claims of a request's token; none if its route is open.
+    fn claims(&self, parts: &Parts, now: Instant) -> Result<Option<Map<String, Value>>, Response> {
+        if access::is_open(parts.method.as_str(), parts.uri.path()) {
+            return Ok(None);
+        }
+        let mut headers = parts.headers.get_all("authorization").iter();
+        let token = match (headers.next(), headers.next()) {
+            (Some(header), None) => header.to_str().ok().and_then(bearer),
+            _ => None,
+        };
+        let Some(token) = token else {
+            return Err(unauthorized("the request carries no token", "Bearer".to_owned()));
+        };
+        let claims = self.issuer.check(token, now).map_err(|rejected| {
+            let challenge =
+                format!("Bearer error=\"invalid_token\", error_description=\"{rejected}\"");
+            unauthorized(&rejected.to_string(), challenge)
+        });
+        claims.map(Some)
+    }
+}
+
+fn bearer(header: &str) -> Option<&str> {
+    let (scheme, token) = header.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+async fn forward(
+    State(gateway): State<Arc<Gateway>>,
+    ConnectInfo(caller): ConnectInfo<SocketAddr>,
+    request: Request,
+) -> Response {
     let (parts, body) = request.into_parts();
+    let now = gateway.time.now();
+    let claims = match gateway.claims(&parts, now) {
+        Ok(claims) => claims,
+        Err(refusal) => return refusal,
+    };
     let Ok(body) = to_bytes(body, MAX_BODY).await else {
         return problem(StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than 10 MB");
     };
     let number = gateway.requests.fetch_add(1, Ordering::Relaxed);
-    let now = gateway.time.now();
     // Unique across restarts too: schedules and manual runs are named after it.
     let request_id = format!("{:x}-{number:x}", now.timestamp_nanos_opt().unwrap_or_default());
     let path = parts.uri.path();
@@ -75,13 +131,13 @@ async fn forward(State(gateway): State<Arc<Gateway>>, request: Request) -> Respo
         "requestContext": {
             "accountId": "000000000000",
             "apiId": "local",
-            "authorizer": {"jwt": {"claims": {"sub": LOCAL_USER}, "scopes": null}},
+            "authorizer": claims.map(|claims| json!({"jwt": {"claims": claims, "scopes": null}})),
             "domainName": "127.0.0.1",
             "http": {
                 "method": parts.method.as_str(),
                 "path": path,
                 "protocol": "HTTP/1.1",
-                "sourceIp": "127.0.0.1",
+                "sourceIp": caller.ip().to_string(),
                 "userAgent": user_agent,
             },
             "requestId": request_id,
@@ -129,6 +185,14 @@ fn response(answer: &Value) -> Response {
         if let (Ok(name), Ok(value)) = (name, value) {
             response.headers_mut().insert(name, value);
         }
+    }
+    response
+}
+
+fn unauthorized(detail: &str, challenge: String) -> Response {
+    let mut response = problem(StatusCode::UNAUTHORIZED, detail);
+    if let Ok(challenge) = HeaderValue::try_from(challenge) {
+        response.headers_mut().insert("www-authenticate", challenge);
     }
     response
 }

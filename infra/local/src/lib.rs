@@ -12,3 +12,4 @@ pub mod mapping;
 pub mod processes;
 pub mod rules;
 pub mod services;
+pub mod tokens;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::definition::{Definition, object};
-use crate::id::hex;
+use crate::id::{RunId, hex};
 use crate::instant::Instant;
 use crate::schedule::Timing;
 
@@ -14,6 +14,9 @@ use crate::schedule::Timing;
 pub const CREATED: &str = "created";
 /// What the log says of a schedule that ends.
 pub const DELETED: &str = "deleted";
+
+/// What the log says when somebody asks for a run. It changes no definition.
+pub const TRIGGERED: &str = "triggered";
 
 /// Longer values are told apart by their digest: a payload would make every entry as large as
 /// itself, and what is secret in it would stay in the log for ever.
@@ -29,8 +32,14 @@ pub struct Change {
     pub owner: Option<String>,
     /// When.
     pub at: Instant,
-    /// What: created, updated, paused, resumed, deleted.
+    /// From where; nowhere if the system did it by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+    /// What: created, updated, paused, resumed, deleted, triggered.
     pub verb: String,
+    /// The run that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
     /// The definition it led to.
     pub revision: u64,
     /// Which fires exist from then on.
@@ -40,6 +49,17 @@ pub struct Change {
     /// The fields of the definition that became others.
     #[serde(default, with = "as_text", skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Difference>,
+}
+
+/// Where a request came from, as the gateway saw it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The address of the caller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ip: Option<String>,
+    /// What it says it is; anybody can say anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_agent: Option<String>,
 }
 
 /// A field before and after a change.
@@ -64,12 +84,16 @@ impl Change {
         let mut view = object(&json!({
             "at": self.at,
             "by": self.by,
+            "from": self.origin,
             "verb": self.verb,
             "revision": self.revision,
             "paused": self.paused,
             "changes": self.changes,
         }));
         view.extend(object(&self.timing));
+        if let Some(run_id) = &self.run_id {
+            view.insert("run_id".to_owned(), json!(run_id));
+        }
         Value::Object(view)
     }
 }

@@ -6,7 +6,7 @@
 
 use chrono::Duration;
 
-use crate::change::{CREATED, Change, DELETED};
+use crate::change::{CREATED, Change, DELETED, TRIGGERED};
 use crate::id::ScheduleId;
 use crate::instant::{self, Instant};
 
@@ -59,7 +59,8 @@ impl Timeline {
     pub fn of(schedule_id: &ScheduleId, owner: &str, changes: Vec<Change>) -> Timeline {
         let mut spans: Vec<Span> = Vec::new();
         let mut newest = Instant::MIN_UTC;
-        for change in in_order(changes).filter(|change| change.owner() == owner) {
+        let defining = changes.into_iter().filter(|change| change.verb != TRIGGERED).collect();
+        for change in in_order(defining).filter(|change| change.owner() == owner) {
             let at = change.at.max(newest);
             newest = at;
             if let Some(last) = spans.last_mut() {
@@ -154,7 +155,9 @@ pub(crate) mod tests {
             by: "ann".to_owned(),
             owner: None,
             at: at(time),
+            origin: None,
             verb: verb.to_owned(),
+            run_id: None,
             revision,
             timing: clock(cron_expr).timing,
             paused: verb == "paused",

@@ -262,6 +262,12 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
+/// The bytes of a text in hex, whichever case.
+pub fn unhex(text: &str) -> Option<Vec<u8>> {
+    let byte = |place: usize| u8::from_str_radix(text.get(place..place + 2)?, 16).ok();
+    (0..text.len()).step_by(2).map(byte).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

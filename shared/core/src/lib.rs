@@ -3,6 +3,7 @@
 //! Nothing here knows AWS, reads a clock, an environment or a random number: every function takes
 //! what it needs and answers with data. The engine acts on those answers.
 
+pub mod access;
 pub mod backfill;
 pub mod catchup;
 pub mod change;
@@ -19,6 +20,8 @@ pub mod jitter;
 pub mod json_text;
 pub mod launch;
 pub mod ledger;
+pub mod limits;
+pub mod network;
 pub mod overlap;
 pub mod overview;
 pub mod plan;

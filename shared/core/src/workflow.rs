@@ -66,6 +66,9 @@ pub enum Target {
     },
 }
 
+/// The owner of a workflow that everybody may use.
+pub const EVERYBODY: &str = "*";
+
 /// A definition larger than this does not fit a DynamoDB item beside its target.
 pub const MAX_DEFINITION: usize = 350 * 1024;
 

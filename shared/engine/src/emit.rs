@@ -76,6 +76,8 @@ async fn note_zones(app: &App, work: &[Work], now: Instant) {
             timing: clock.timing.clone(),
             paused: clock.paused,
             changes: Vec::new(),
+            origin: None,
+            run_id: None,
         };
         if let Err(fault) = app.store.note_zone(clock, *zone_lost, &log).await {
             error!(schedule_id = %clock.schedule_id, %fault, "zone not noted");

@@ -23,6 +23,7 @@ pub mod message;
 pub mod metrics;
 pub mod queue;
 pub mod recover;
+mod run_token;
 pub mod settings;
 pub mod store;
 pub mod tables;

@@ -3,6 +3,8 @@
 use std::str::FromStr;
 
 use belfry_core::definition::House;
+use belfry_core::limits::Quota;
+use belfry_core::network::{Network, NotANetwork, Reachable};
 use belfry_core::plan::Horizon;
 use belfry_core::recovery::Limits;
 use belfry_core::schedule::{Catchup, Overlap};
@@ -28,6 +30,8 @@ pub struct Settings {
     pub horizon: Horizon,
     /// What schedules get where their maker is silent.
     pub house: House,
+    /// How many schedules an owner may make, and how fast.
+    pub quota: Quota,
     /// How long finished runs are kept.
     pub run_ttl: Duration,
     /// How hard recovery tries.
@@ -36,21 +40,25 @@ pub struct Settings {
     pub launch_attempts: u32,
     /// How long a launcher may hold a run before another delivery takes it over.
     pub launch_lease: Duration,
+    /// The addresses HTTP targets may have.
+    pub reachable: Reachable,
     /// How long a target may take to answer.
     pub target_timeout: Duration,
     /// The bus events are put on; empty puts none.
     pub event_bus: String,
     /// Signs what HTTPS targets receive.
-    pub signing_key: SigningKey,
+    pub signing_key: Secret,
+    /// Makes the tokens executors report with; empty makes none.
+    pub run_token_key: Secret,
 }
 
 /// A secret that does not print.
 #[derive(Clone, Default)]
-pub struct SigningKey(pub String);
+pub struct Secret(pub String);
 
-impl std::fmt::Debug for SigningKey {
+impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("SigningKey(..)")
+        f.write_str("Secret(..)")
     }
 }
 
@@ -88,6 +96,7 @@ rows! {
     LAUNCH_QUEUE_URL None, "queue where fires wait for their second";
     DEAD_LETTER_QUEUE_URL None, "queue of messages that were delivered too often";
     SIGNING_KEY None, "key of the signature HTTPS targets receive, 16 bytes or more";
+    RUN_TOKEN_KEY Some(""), "key of the tokens executors report with, 16 bytes or more, no target's to know; empty hands out none";
     DUE_SHARDS Some("8"), "parts of the due index, 1 to 1000; do not change it while schedules exist";
     LOOKAHEAD_MS Some("90000"), "fires up to this far ahead are recorded and sent; at least the rule's rate and what it may be late";
     MISFIRE_GRACE_MS Some("120000"), "a fire late by less is simply late; beyond it the catch-up policy decides";
@@ -96,6 +105,9 @@ rows! {
     DEFAULT_CATCHUP_POLICY Some("none"), "catch-up policy of a schedule that names none";
     DEFAULT_JITTER_MS Some("0"), "jitter of a schedule that names none";
     ALLOWED_TIMEZONES Some(""), "zones schedules may use, separated by commas; empty allows all";
+    ALLOWED_TARGET_NETWORKS Some(""), "networks HTTP targets may be in besides the public internet, separated by commas, such as `10.0.0.0/8`; plain http is for them alone; empty allows none";
+    CREATE_RATE_PER_MINUTE Some("300"), "schedules an owner may make in a minute, and at once after a minute of none";
+    MAX_SCHEDULES_PER_OWNER Some("10000"), "schedules an owner may have";
     RUN_TTL_DAYS Some("90"), "days a finished run is kept";
     LOST_AFTER_S Some("300"), "seconds after which a run without a handoff is lost";
     RECOVERY_MAX_ATTEMPTS Some("3"), "how often a lost run is sent again before it is abandoned";
@@ -105,6 +117,9 @@ rows! {
     EVENT_BUS Some(""), "EventBridge bus that is told what happens to runs and schedules; empty tells nobody";
     TARGET_TIMEOUT_MS Some("10000"), "time a target may take to answer; shorter than the lease";
 }
+
+/// A shorter key can be guessed.
+const MIN_SECRET: usize = 16;
 
 /// Delays beyond a year are a mistake in the unit.
 const YEAR_MS: i64 = 366 * 86_400_000;
@@ -131,21 +146,24 @@ impl Settings {
                 jitter_ms: reader.number("DEFAULT_JITTER_MS", 0, 86_400_000),
                 allowed_zones: reader.list("ALLOWED_TIMEZONES"),
             },
+            quota: Quota {
+                per_minute: reader.number("CREATE_RATE_PER_MINUTE", 1, 1_000_000),
+                schedules: reader.number("MAX_SCHEDULES_PER_OWNER", 1, 1_000_000_000),
+            },
             run_ttl: Duration::days(reader.number("RUN_TTL_DAYS", 1, 3660)),
             recovery: Limits {
                 lost_after: Duration::seconds(reader.number("LOST_AFTER_S", 60, 86_400)),
                 max_attempts: reader.number("RECOVERY_MAX_ATTEMPTS", 0, 100),
                 max_age: Duration::seconds(reader.number("RECOVERY_MAX_AGE_S", 60, 31_536_000)),
             },
+            reachable: Reachable { allowed: reader.networks("ALLOWED_TARGET_NETWORKS") },
             launch_attempts: reader.number("LAUNCH_MAX_ATTEMPTS", 1, 100),
             launch_lease: Duration::seconds(reader.number("LAUNCH_LEASE_S", 1, 900)),
             target_timeout: Duration::milliseconds(reader.number("TARGET_TIMEOUT_MS", 1, 900_000)),
             event_bus: reader.text("EVENT_BUS"),
-            signing_key: SigningKey(reader.text("SIGNING_KEY")),
+            signing_key: reader.secret("SIGNING_KEY"),
+            run_token_key: reader.secret("RUN_TOKEN_KEY"),
         };
-        if settings.signing_key.0.len() < 16 && !settings.signing_key.0.is_empty() {
-            reader.problem("SIGNING_KEY", "must be at least 16 bytes");
-        }
         if settings.target_timeout >= settings.launch_lease {
             reader.problem("TARGET_TIMEOUT_MS", "must be shorter than LAUNCH_LEASE_S");
         }
@@ -191,9 +209,26 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
         })
     }
 
+    fn secret(&mut self, name: &'static str) -> Secret {
+        let text = self.text(name);
+        if (1..MIN_SECRET).contains(&text.len()) {
+            self.problem(name, format!("must be at least {MIN_SECRET} bytes"));
+        }
+        Secret(text)
+    }
+
     fn list(&mut self, name: &'static str) -> Vec<String> {
         let text = self.text(name);
         text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
+    }
+
+    fn networks(&mut self, name: &'static str) -> Vec<Network> {
+        let read: Result<_, NotANetwork> =
+            self.list(name).iter().map(|item| item.parse()).collect();
+        read.unwrap_or_else(|problem| {
+            self.problem(name, problem.to_string());
+            Vec::new()
+        })
     }
 
     fn problem(&mut self, name: &'static str, problem: impl Into<String>) {
@@ -211,6 +246,7 @@ mod tests {
             "DUE_SHARDS" => Some("many".to_owned()),
             "DEFAULT_OVERLAP_POLICY" => Some("maybe".to_owned()),
             "SIGNING_KEY" => Some("short".to_owned()),
+            "ALLOWED_TARGET_NETWORKS" => Some("10.0.0.0/8, home".to_owned()),
             _ => None,
         })
         .unwrap_err();
@@ -219,6 +255,7 @@ mod tests {
         assert_eq!(
             names,
             [
+                "ALLOWED_TARGET_NETWORKS",
                 "DEAD_LETTER_QUEUE_URL",
                 "DEFAULT_OVERLAP_POLICY",
                 "DUE_SHARDS",

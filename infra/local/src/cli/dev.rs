@@ -84,11 +84,12 @@ impl Dev {
             Err(problem) => return fail(&problem.to_string()),
         };
         let (url, dynamodb, sqs) = (&dev.url, &dev.endpoints.dynamodb, &dev.endpoints.sqs);
+        let token = &dev.token;
         // At once, and whether or not anybody reads it: a reader that has seen enough must not end
         // the system.
         let ready = format!(
             "belfry is ready\n  API        {url}/api/v1\n  DynamoDB   {dynamodb}\n  \
-             SQS        {sqs}\n  data       {kept}\nStop it with Ctrl-C; nothing is lost.\n"
+             SQS        {sqs}\n  data       {kept}\n  token      {token}\nStop it with Ctrl-C; nothing is lost.\n"
         );
         let _ = std::io::stdout().write_all(ready.as_bytes());
         match tokio::signal::ctrl_c().await {

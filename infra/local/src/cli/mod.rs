@@ -1,13 +1,48 @@
 //! The subcommands.
 
+mod client;
 pub(crate) mod dev;
 pub(crate) mod preview;
+pub(crate) mod runs;
+pub(crate) mod schedules;
+mod table;
+pub(crate) mod token;
+pub(crate) mod workflows;
 
+use std::io::{self, Read, Write};
+use std::path::Path;
 use std::process::ExitCode;
+
+use serde_json::Value;
 
 /// Says what went wrong, and fails.
 #[expect(clippy::print_stderr, reason = "a command's errors belong on standard error")]
 fn fail(problem: &str) -> ExitCode {
     eprintln!("belfry: {problem}");
     ExitCode::FAILURE
+}
+
+fn print_json(value: &Value) -> io::Result<()> {
+    writeln!(io::stdout(), "{value}")
+}
+
+fn print_line(text: &str) -> io::Result<()> {
+    writeln!(io::stdout(), "{text}")
+}
+
+/// An argument that is JSON.
+fn json_text(text: &str) -> Result<Value, String> {
+    serde_json::from_str(text).map_err(|problem| format!("is not JSON: {problem}"))
+}
+
+/// The JSON of a file, or of standard input if it is called `-`.
+fn read_json(file: &Path) -> Result<Value, String> {
+    let text = if file == Path::new("-") {
+        let mut text = String::new();
+        io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        std::fs::read_to_string(file)
+    };
+    let text = text.map_err(|problem| format!("read {}: {problem}", file.display()))?;
+    json_text(&text).map_err(|problem| format!("{} {problem}", file.display()))
 }

@@ -4,7 +4,7 @@ use super::problem::Problem;
 use super::request::{Answer, Request};
 use super::routes::{named, optional_catchup, optional_flag, optional_text, tag};
 use crate::app::App;
-use crate::manage::{self, Action, MAX_CHANGED, Wanted};
+use crate::manage::{self, Action, MAX_CHANGED, Wanted, Whose};
 
 const FIELDS: [&str; 7] = ["action", "tag", "workflow_id", "note", "catchup", "dry_run", "cursor"];
 
@@ -36,6 +36,7 @@ pub(super) async fn bulk(app: &App, request: &Request) -> Result<Answer, Problem
         workflow_id: text("workflow_id")?.map(|id| named("workflow_id", id)).transpose()?,
         tag: text("tag")?.map(tag),
         recent: 0,
+        whose: Whose::Own,
         limit: MAX_CHANGED,
         cursor: text("cursor")?.map(|cursor| named("cursor", cursor)).transpose()?,
     };

@@ -1,5 +1,6 @@
 //! The HTTP API: one router, fed with API Gateway's HTTP API events in AWS and locally.
 
+pub mod access;
 mod bulk;
 pub mod openapi;
 mod presets;

@@ -1,5 +1,6 @@
 //! Problems as callers see them: RFC 9457, with the fields that are wrong.
 
+use belfry_core::access::Scope;
 use belfry_core::invalid::Invalid;
 use serde_json::json;
 use tracing::error;
@@ -14,11 +15,12 @@ pub(super) struct Problem {
     title: &'static str,
     detail: String,
     errors: Vec<Invalid>,
+    headers: Vec<(&'static str, String)>,
 }
 
 impl Problem {
     pub(super) fn new(status: u16, title: &'static str, detail: impl Into<String>) -> Problem {
-        Problem { status, title, detail: detail.into(), errors: Vec::new() }
+        Problem { status, title, detail: detail.into(), errors: Vec::new(), headers: Vec::new() }
     }
 
     pub(super) fn invalid(errors: Vec<Invalid>) -> Problem {
@@ -43,6 +45,23 @@ impl Problem {
         Problem::new(404, "Not found", format!("{what} not found"))
     }
 
+    /// No verified token.
+    pub(super) fn unauthorized(detail: &str) -> Problem {
+        Problem::new(401, "Unauthorized", detail).with("www-authenticate", "Bearer")
+    }
+
+    /// A token without the scope this needs (RFC 6750).
+    pub(super) fn forbidden(scope: Scope) -> Problem {
+        let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"");
+        let detail = format!("this needs the scope {scope}, which the token does not carry");
+        Problem::new(403, "Forbidden", detail).with("www-authenticate", challenge)
+    }
+
+    pub(super) fn with(mut self, header: &'static str, value: impl Into<String>) -> Problem {
+        self.headers.push((header, value.into()));
+        self
+    }
+
     pub(super) fn into_answer(self) -> Answer {
         let mut body = json!({
             "type": "about:blank",
@@ -53,7 +72,11 @@ impl Problem {
         if !self.errors.is_empty() {
             body["errors"] = json!(self.errors);
         }
-        Answer { content_type: "application/problem+json", ..Answer::json(self.status, &body) }
+        Answer {
+            content_type: "application/problem+json",
+            headers: self.headers,
+            ..Answer::json(self.status, &body)
+        }
     }
 }
 
@@ -71,6 +94,13 @@ impl From<Refusal> for Problem {
             Refusal::Stale { current } => {
                 let error = Invalid::new("If-Match", format!("is not {current}"));
                 Problem { errors: vec![error], ..Problem::new(412, "Precondition failed", detail) }
+            }
+            Refusal::Forbidden(scope) => Problem::forbidden(scope),
+            Refusal::TooMany { wait, .. } => {
+                // Rounded up: who comes back then is let in.
+                let seconds = (wait.num_milliseconds() + 999) / 1000;
+                Problem::new(429, "Too many requests", detail)
+                    .with("retry-after", seconds.max(1).to_string())
             }
             Refusal::Conflict(_) => Problem::new(409, "Conflict", detail),
             Refusal::Fault(fault) => {

@@ -1,8 +1,14 @@
 //! Requests and answers, read from and written to API Gateway's events.
 
+use std::collections::HashMap;
+
 use aws_lambda_events::apigw::{ApiGatewayV2httpRequest, ApiGatewayV2httpResponse};
 use aws_lambda_events::encodings::{Base64Data, Body};
 use aws_lambda_events::http::{HeaderMap, HeaderValue};
+use belfry_core::access::Scopes;
+use belfry_core::change::Origin;
+use belfry_core::run::cut;
+use belfry_core::workflow::EVERYBODY;
 use serde_json::Value;
 
 use super::problem::Problem;
@@ -20,7 +26,10 @@ pub(super) struct Request {
 }
 
 /// Every path begins so, behind the name of the stage if it is not the default one.
-const BASE: [&str; 2] = ["api", "v1"];
+pub(super) const BASE: [&str; 2] = ["api", "v1"];
+
+/// Longer names do not fit the keys they would become part of.
+const MAX_SUB: usize = 512;
 
 impl Request {
     pub(super) fn read(event: ApiGatewayV2httpRequest) -> Result<Request, Problem> {
@@ -41,24 +50,29 @@ impl Request {
             Some((decode(&key.replace('+', " "))?, decode(&value.replace('+', " "))?))
         });
         let query = pairs.collect::<Option<_>>().ok_or_else(not_utf8("query"))?;
-        let claims = event.request_context.authorizer.and_then(|a| a.jwt).map(|jwt| jwt.claims);
-        let sub = claims.and_then(|mut claims| claims.remove("sub")).filter(|sub| !sub.is_empty());
+        let context = event.request_context;
+        let origin = Origin {
+            ip: context.http.source_ip.as_deref().map(cut),
+            user_agent: context.http.user_agent.as_deref().map(cut),
+        };
+        let jwt = context.authorizer.and_then(|authorizer| authorizer.jwt);
+        let caller = jwt.and_then(|jwt| caller(jwt.claims, origin));
         let body = event.body.unwrap_or_default();
         let body = if event.is_base64_encoded { decode_base64(&body)? } else { body.into_bytes() };
         Ok(Request {
-            method: event.request_context.http.method.as_str().to_owned(),
+            method: context.http.method.as_str().to_owned(),
             segments: segments[skip + BASE.len()..].to_vec(),
-            request_id: event.request_context.request_id.unwrap_or_default(),
+            request_id: context.request_id.unwrap_or_default(),
             query,
             headers: event.headers,
             body,
-            caller: sub.map(|sub| Caller { sub }),
+            caller,
         })
     }
 
     /// Who asks. Claims come only from the gateway's authorizer: no header can forge them.
     pub(super) fn caller(&self) -> Result<&Caller, Problem> {
-        let problem = || Problem::new(401, "Unauthorized", "the request carries no verified token");
+        let problem = || Problem::unauthorized("the request carries no verified token");
         self.caller.as_ref().ok_or_else(problem)
     }
 
@@ -149,7 +163,20 @@ impl Answer {
     }
 }
 
-fn decode(text: &str) -> Option<String> {
+/// The caller of these claims. One without a name, or with a name that no record could keep, is
+/// nobody; so is one that calls itself everybody.
+fn caller(claims: HashMap<String, String>, origin: Origin) -> Option<Caller> {
+    let sub = claims.get("sub")?;
+    let scopes = claims.get("scope").or_else(|| claims.get("scp"));
+    let named = !sub.is_empty() && sub.len() <= MAX_SUB && sub != EVERYBODY;
+    named.then(|| Caller {
+        sub: sub.clone(),
+        scopes: Scopes::parse(scopes.map_or("", String::as_str)),
+        origin: Some(origin),
+    })
+}
+
+pub(super) fn decode(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());
     let mut place = 0;

@@ -5,20 +5,22 @@ use std::str::FromStr;
 
 use belfry_core::backfill::Order;
 use belfry_core::cron::tzdb_version;
-use belfry_core::id::{RunId, ScheduleId, WorkflowId};
+use belfry_core::id::{RunId, ScheduleId, WorkflowId, unhex};
 use belfry_core::instant::{self, Instant};
 use belfry_core::run::{Status, cut};
 use belfry_core::schedule::{self, Catchup, Overlap};
+use belfry_core::workflow::EVERYBODY;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::access;
 use super::openapi::{self, Found};
 use super::problem::Problem;
 use super::request::{Answer, Request};
 use super::trigger_node::TriggerNode;
 use super::{bulk, presets, timezones, validate};
 use crate::app::App;
-use crate::manage::{self, Saving, Trigger, Wanted};
+use crate::manage::{self, Saving, Trigger, Wanted, Whose};
 use crate::store::{HistoryQuery, is_change_cursor};
 
 /// A page no caller asked a size of.
@@ -41,9 +43,7 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
         Found::Otherwise(methods) => return Ok(refuse_method(&methods)),
         Found::Nothing => return Err(Problem::not_found("resource")),
     };
-    if !operation.open {
-        request.caller()?;
-    }
+    access::admit(operation.gate, request)?;
     if let Some(name) = request.parameters().find(|name| !operation.takes(name)) {
         return Err(Problem::field(name, "is not a parameter of this call"));
     }
@@ -108,7 +108,8 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
             Ok(Answer::json(200, &manage::overview(app, request.caller()?).await?))
         }
         ("GET", ["stats"]) => {
-            Ok(Answer::json(200, &manage::overall(app, request.caller()?).await?))
+            let whose = whose(request, None)?;
+            Ok(Answer::json(200, &manage::overall(app, request.caller()?, &whose).await?))
         }
         ("GET", ["runs", id]) => {
             let run = manage::one_run(app, request.caller()?, &known_run(id)?).await?;
@@ -119,18 +120,29 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
             let run = manage::feedback(app, request.caller()?, &known_run(id)?, &body).await?;
             Ok(Answer::json(200, &run))
         }
+        ("POST", ["runs", id, "feedback"]) => {
+            let body = request.small_object(&["status", "error", "result", "external_run_id"])?;
+            let (id, token) = (known_run(id)?, request.header("belfry-run-token"));
+            let unknown = || Problem::unauthorized("the request carries no token of this run");
+            let caller = manage::executor(app, &id, token.ok_or_else(unknown)?).await?;
+            let caller = caller.ok_or_else(unknown)?;
+            Ok(Answer::json(200, &manage::feedback(app, &caller, &id, &body).await?))
+        }
         ("PUT", ["workflows", id, "versions", version]) => {
+            let caller = request.caller()?;
             let id = named::<WorkflowId>("workflow_id", id)?;
             let version = numbered(version)
                 .ok_or_else(|| Problem::field("version", "must be a whole number from 1"))?;
-            let (new, workflow) = manage::publish(app, &id, version, &request.json()?).await?;
+            let (new, workflow) =
+                manage::publish(app, caller, &id, version, &request.json()?).await?;
             Ok(Answer::json(if new { 201 } else { 200 }, &workflow))
         }
         ("GET", ["workflows", id, "versions", version]) => {
+            let caller = request.caller()?;
             let missing = || Problem::not_found("workflow version");
             let id = id.parse().map_err(|_| missing())?;
             let version = numbered(version).ok_or_else(missing)?;
-            Ok(Answer::json(200, &manage::version(app, &id, version).await?))
+            Ok(Answer::json(200, &manage::version(app, caller, &id, version).await?))
         }
         ("GET", ["workflows", id, "versions"]) => versions(app, request, id).await,
         ("GET", ["workflows", id, "triggers", node, "schedule"]) => {
@@ -193,7 +205,8 @@ async fn versions(app: &App, request: &Request, id: &str) -> Routed {
     let cursor = request
         .query("cursor")
         .map(|text| numbered(text).ok_or_else(|| Problem::field("cursor", "is not a cursor")));
-    let answer = manage::versions(app, &id, limit(request)?, cursor.transpose()?).await?;
+    let answer =
+        manage::versions(app, request.caller()?, &id, limit(request)?, cursor.transpose()?).await?;
     Ok(Answer::json(200, &answer))
 }
 
@@ -215,16 +228,39 @@ async fn patch(app: &App, request: &Request, id: &ScheduleId, body: &Value) -> R
 
 async fn list(app: &App, request: &Request) -> Routed {
     let statuses = "must be active, paused, pending, expired or invalid";
+    let (cursor, after) = match request.query("cursor").map(|text| text.split_once('~')) {
+        Some(Some((id, owner))) => (Some(id), Some(owner)),
+        _ => (request.query("cursor"), None),
+    };
     let wanted = Wanted {
         status: choice::<schedule::Status>(request, "status", statuses)?,
         workflow_id: request.query("workflow_id").map(|id| named("workflow_id", id)).transpose()?,
         tag: request.query("tag").map(tag),
         recent: whole_number(request, "recent", 0..=MAX_RECENT, 0)?,
         limit: limit(request)?,
-        cursor: request.query("cursor").map(|cursor| named("cursor", cursor)).transpose()?,
+        cursor: cursor.map(|cursor| named("cursor", cursor)).transpose()?,
+        whose: whose(request, after)?,
     };
     let listing = manage::list(app, request.caller()?, &wanted).await?;
     Ok(Answer::json(200, &json!({"items": listing.items, "next_cursor": listing.next_cursor})))
+}
+
+/// Whose things are asked for: the caller's own unless `user_id` says otherwise.
+fn whose(request: &Request, after: Option<&str>) -> Result<Whose, Problem> {
+    let bad = || Problem::field("cursor", "is not a cursor");
+    Ok(match request.query("user_id") {
+        None => Whose::Own,
+        Some(EVERYBODY) => {
+            let after = after.map(|owner| owner_of(owner).ok_or_else(bad)).transpose()?;
+            Whose::All { after }
+        }
+        Some(owner) => Whose::Of(owner.to_owned()),
+    })
+}
+
+/// Owners have any characters; a cursor carries theirs in hex.
+fn owner_of(hex: &str) -> Option<String> {
+    String::from_utf8(unhex(hex)?).ok()
 }
 
 async fn trigger(app: &App, request: &Request, id: &ScheduleId) -> Routed {

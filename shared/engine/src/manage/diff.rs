@@ -31,7 +31,7 @@ pub async fn diff_put(
         _ if if_match.is_some() => return Err(Refusal::Stale { current: 0 }),
         _ => (None, instant::whole_second(app.now())),
     };
-    diff(app, id, old, definition, created_at).await
+    diff(app, caller, id, old, definition, created_at).await
 }
 
 /// What a patch with `body` would do.
@@ -47,17 +47,19 @@ pub async fn diff_patch(
     check_revision(&clock, if_match)?;
     let old = Definition::of(&clock, &spec);
     let new = old.patched(body, id, &app.settings.house).map_err(Refusal::Invalid)?;
-    diff(app, id, Some(old), new, clock.created_at).await
+    diff(app, caller, id, Some(old), new, clock.created_at).await
 }
 
 async fn diff(
     app: &App,
+    caller: &Caller,
     id: &ScheduleId,
     old: Option<Definition>,
     new: Definition,
     created_at: Instant,
 ) -> Result<Value, Refusal> {
-    let version = resolve_version(app, &new).await?;
+    let bound = old.as_ref().map(|old| &old.workflow_id);
+    let version = resolve_version(app, caller, &caller.sub, &new, bound).await?;
     let new = Definition { version: Some(version), ..new };
     Ok(view(id, old.as_ref(), &new, created_at, app.now()))
 }

@@ -8,10 +8,11 @@ use std::collections::BTreeSet;
 
 use belfry_core::change::differences;
 use belfry_core::definition::{Definition, MAX_PAYLOAD};
-use belfry_core::id::ScheduleId;
+use belfry_core::id::{ScheduleId, WorkflowId};
 use belfry_core::instant::{self, Instant};
 use belfry_core::invalid::Invalid;
 use belfry_core::schedule::{Catchup, Clock, Policies, Spec};
+use belfry_core::workflow::EVERYBODY;
 use belfry_core::{catchup, view};
 use chrono::Duration;
 use serde_json::{Value, json};
@@ -23,10 +24,13 @@ use super::settle::{catch_up, emit_overdue, emit_soon, settle_unlaunched};
 use super::{Caller, Refusal};
 use crate::app::App;
 use crate::events::Event;
-use crate::store::{Change, Edit, Saved, Stored};
+use crate::store::{Change, Created, Edit, Saved, Spent, Stored};
 
 /// Writers without `If-Match` start over this often when they meet another.
 const TRIES: usize = 5;
+
+/// Nobody knows when an owner of too many deletes one; asking every minute does no harm.
+const UNTIL_ROOM: Duration = Duration::minutes(1);
 
 /// What a change is for.
 #[derive(Clone)]
@@ -160,7 +164,7 @@ pub(crate) async fn end_pause(
         return Ok(None);
     };
     // In the owner's name: the change log says by the time that nobody asked for it.
-    let owner = Caller { sub: clock.owner.clone() };
+    let owner = Caller::in_the_name_of(&clock.owner);
     let definition = Definition { paused: false, ..Definition::of(&clock, &spec) };
     // A fire at the very end of the pause launches.
     let since = Some(until - Duration::milliseconds(1));
@@ -251,7 +255,7 @@ pub(super) async fn load(
 }
 
 pub(super) fn owned(both: (Clock, Spec), caller: &Caller) -> Result<(Clock, Spec), Refusal> {
-    if both.0.owner == caller.sub { Ok(both) } else { Err(Refusal::NotFound("schedule")) }
+    if caller.acts_for(&both.0.owner) { Ok(both) } else { Err(Refusal::NotFound("schedule")) }
 }
 
 fn crowded() -> Refusal {
@@ -286,8 +290,23 @@ pub(super) fn read(app: &App, body: &Value, id: &ScheduleId) -> Result<Definitio
 }
 
 /// The version a definition means. A schedule without something to execute it is refused.
-pub(super) async fn resolve_version(app: &App, definition: &Definition) -> Result<u32, Refusal> {
+/// So is a workflow that is neither the schedule's owner's nor everybody's, unless an admin binds
+/// it or it was bound before.
+pub(super) async fn resolve_version(
+    app: &App,
+    caller: &Caller,
+    owner: &str,
+    definition: &Definition,
+    bound: Option<&WorkflowId>,
+) -> Result<u32, Refusal> {
     let id = &definition.workflow_id;
+    if bound != Some(id) {
+        let found = app.store.workflow_owner(id).await?;
+        let usable = |has: &String| has == owner || has == EVERYBODY || caller.acts_for(has);
+        if !found.as_ref().is_some_and(usable) {
+            return Err(Refusal::invalid("workflow_id", format!("workflow {id} does not exist")));
+        }
+    }
     match definition.version {
         Some(version) => match app.workflow(id, version).await? {
             Some(_) => Ok(version),
@@ -311,7 +330,7 @@ async fn make(
     then: BTreeSet<ScheduleId>,
 ) -> Result<Saving, Refusal> {
     let now = app.now();
-    let version = resolve_version(app, &definition).await?;
+    let version = resolve_version(app, caller, &caller.sub, &definition, None).await?;
     let links = links(app, caller, id, None, Some(&definition)).await?;
     let created_at = instant::whole_second(now);
     let clock = Clock {
@@ -335,9 +354,18 @@ async fn make(
     let spec = spec(definition, revision, None, now);
     let changes = differences(None, &Definition::of(&clock, &spec));
     let log = Change { changes, ..entry(&clock, caller, "created", now) };
-    match app.store.create_schedule(&clock, &spec, &log, &links).await? {
-        Saved::Stale => Err(Refusal::Stale { current: revision }),
-        Saved::Yes => {
+    let quota = &app.settings.quota;
+    if let Spent::Wait(wait) = app.store.spend_creation(&caller.sub, quota, now).await? {
+        let why = format!("at most {} schedules can be made in a minute", quota.per_minute);
+        return Err(Refusal::TooMany { why, wait });
+    }
+    match app.store.create_schedule(&clock, &spec, &log, quota.schedules, &links).await? {
+        Created::Taken => Err(Refusal::Stale { current: revision }),
+        Created::Full => {
+            let why = format!("you have {} schedules, and may have no more", quota.schedules);
+            Err(Refusal::TooMany { why, wait: UNTIL_ROOM })
+        }
+        Created::Yes => {
             info!(schedule_id = %id, by = caller.sub, "created");
             emit_soon(app, &clock, now).await;
             Ok(saving(true, &clock, &spec, now))
@@ -382,7 +410,8 @@ async fn change(
     intent: Intent,
 ) -> Result<Saving, Refusal> {
     let now = app.now();
-    let version = resolve_version(app, &definition).await?;
+    let bound = Some(&old.workflow_id);
+    let version = resolve_version(app, caller, &old.owner, &definition, bound).await?;
     let definition = Definition { version: Some(version), ..definition };
     let note = intent.note.filter(|_| definition.paused);
     let until = intent.until.filter(|_| definition.paused);
@@ -482,7 +511,9 @@ pub(super) fn entry(clock: &Clock, caller: &Caller, verb: &str, now: Instant) ->
         by: caller.sub.clone(),
         owner: Some(clock.owner.clone()),
         at: now,
+        origin: caller.origin.clone(),
         verb: verb.to_owned(),
+        run_id: None,
         revision: clock.revision,
         timing: clock.timing.clone(),
         paused: clock.paused,

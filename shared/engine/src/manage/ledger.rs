@@ -82,8 +82,8 @@ pub async fn changes(
     limit: usize,
     cursor: Option<&str>,
 ) -> Result<Value, Refusal> {
-    load(app, caller, id).await?;
-    let page = app.store.changes(id, &caller.sub, limit, cursor).await?;
+    let (clock, _) = load(app, caller, id).await?;
+    let page = app.store.changes(id, &clock.owner, limit, cursor).await?;
     let items: Vec<_> = page.changes.iter().map(|change| change.view()).collect();
     Ok(json!({"items": items, "next_cursor": page.cursor}))
 }

@@ -13,7 +13,10 @@ mod settle;
 mod stats;
 mod workflows;
 
+use belfry_core::access::{Scope, Scopes};
+use belfry_core::change::Origin;
 use belfry_core::invalid::Invalid;
+use chrono::Duration;
 
 pub use backfill::{
     Asked, backfills, cancel_backfill, one_backfill, preview_backfill, start as start_backfill,
@@ -25,8 +28,8 @@ pub use edit::{Saving, create, delete, patch, pause, preview_resume, put, resume
 pub(crate) use ledger::reconcile;
 pub use ledger::{changes, ledger};
 pub use overview::overview;
-pub use read::{Listing, Wanted, list, one};
-pub use runs::{Trigger, feedback, history, one_run, trigger};
+pub use read::{Listing, Wanted, Whose, list, one};
+pub use runs::{Trigger, executor, feedback, history, one_run, trigger};
 pub use stats::overall;
 pub use workflows::{publish, version, versions};
 
@@ -37,6 +40,22 @@ use crate::fault::Fault;
 pub struct Caller {
     /// The token's subject: it owns what it creates.
     pub sub: String,
+    /// What its token lets it do.
+    pub scopes: Scopes,
+    /// Where it asks from; nowhere if the system acts by itself.
+    pub origin: Option<Origin>,
+}
+
+impl Caller {
+    /// The system, acting in an owner's name.
+    pub fn in_the_name_of(owner: &str) -> Caller {
+        Caller { sub: owner.to_owned(), scopes: Scopes::default(), origin: None }
+    }
+
+    /// Whether it may see and change what is `owner`'s.
+    pub fn acts_for(&self, owner: &str) -> bool {
+        self.sub == owner || self.scopes.allow(Scope::Admin)
+    }
 }
 
 /// Why a request was not done.
@@ -57,9 +76,20 @@ pub enum Refusal {
         /// Where it is.
         current: u64,
     },
+    /// The caller has made too much, or too much at once.
+    #[error("{why}")]
+    TooMany {
+        /// What there is too much of.
+        why: String,
+        /// When to ask again.
+        wait: Duration,
+    },
     /// The state of things does not allow it.
     #[error("{0}")]
     Conflict(String),
+    /// The caller's token does not carry the scope for it.
+    #[error("this needs the scope {0}")]
+    Forbidden(Scope),
     /// Something around us did not work.
     #[error(transparent)]
     Fault(#[from] Fault),

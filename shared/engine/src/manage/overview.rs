@@ -10,7 +10,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
 use super::stats::{CONCURRENCY, OF_EACH, newest, some_clocks};
-use super::{Caller, Refusal};
+use super::{Caller, Refusal, Whose};
 use crate::app::App;
 use crate::fault::Fault;
 
@@ -21,7 +21,7 @@ const FAILURES: usize = 20;
 /// more.
 pub async fn overview(app: &App, caller: &Caller) -> Result<Value, Refusal> {
     let now = app.now();
-    let (clocks, more_schedules) = some_clocks(app, caller).await?;
+    let (clocks, more_schedules) = some_clocks(app, caller, &Whose::Own).await?;
     let queries: Vec<_> = clocks.iter().map(|clock| runs_of(app, clock)).collect();
     let each: Vec<Vec<(RunId, Trace)>> =
         stream::iter(queries).buffer_unordered(CONCURRENCY).try_collect().await?;

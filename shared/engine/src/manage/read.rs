@@ -1,7 +1,8 @@
 //! Reading schedules.
 
+use belfry_core::access::Scope;
 use belfry_core::definition::object;
-use belfry_core::id::{ScheduleId, WorkflowId};
+use belfry_core::id::{ScheduleId, WorkflowId, hex};
 use belfry_core::instant::Instant;
 use belfry_core::schedule::{Clock, Spec, Status};
 use belfry_core::view;
@@ -13,10 +14,10 @@ use super::stats::{CONCURRENCY, in_short, of_schedule};
 use super::{Caller, Refusal};
 use crate::app::App;
 use crate::fault::Fault;
-use crate::store::Stored;
+use crate::store::{Owned, Stored};
 
 /// Schedules read at once while looking for those that are wanted.
-const PAGE: usize = 50;
+pub(super) const PAGE: usize = 50;
 /// Schedules looked at in one call: a filter that few fit must not read them all.
 pub(super) const MAX_LOOKED_AT: usize = 2000;
 
@@ -31,10 +32,63 @@ pub struct Wanted {
     pub tag: Option<(String, Option<String>)>,
     /// How many of each schedule's newest runs are told of; 0 for none, they cost a query each.
     pub recent: usize,
+    /// Whose.
+    pub whose: Whose,
     /// At most so many.
     pub limit: usize,
     /// The name the previous page ended at.
     pub cursor: Option<ScheduleId>,
+}
+
+/// Whose schedules are wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// The caller's own.
+    Own,
+    /// Somebody's.
+    Of(String),
+    /// Everybody's. A page begins behind a schedule and its owner.
+    All {
+        /// Who owns the schedule the previous page ended at.
+        after: Option<String>,
+    },
+}
+
+impl Whose {
+    /// Only an admin may look at what others have.
+    pub(super) fn check(&self, caller: &Caller) -> Result<(), Refusal> {
+        let allowed = match self {
+            Whose::Own => true,
+            Whose::Of(owner) => caller.acts_for(owner),
+            Whose::All { .. } => caller.scopes.allow(Scope::Admin),
+        };
+        if allowed { Ok(()) } else { Err(Refusal::Forbidden(Scope::Admin)) }
+    }
+
+    /// What a page that ends with this schedule is continued by.
+    pub(super) fn cursor(&self, (owner, id): &Owned) -> String {
+        match self {
+            Whose::All { .. } => format!("{id}~{}", hex(owner.as_bytes())),
+            _ => id.to_string(),
+        }
+    }
+
+    /// Schedules of theirs from behind `cursor`, each with its owner.
+    pub(super) async fn some(
+        &self,
+        app: &App,
+        caller: &Caller,
+        cursor: Option<&Owned>,
+    ) -> Result<Vec<Owned>, Fault> {
+        let owner = match self {
+            Whose::All { .. } => return app.store.schedules_of_all(PAGE, cursor).await,
+            Whose::Own => &caller.sub,
+            Whose::Of(owner) => owner,
+        };
+        let cursor = cursor.map(|(_, id)| id);
+        let ids = app.store.schedules_of(owner, PAGE, cursor).await?;
+        Ok(ids.into_iter().map(|id| (owner.clone(), id)).collect())
+    }
 }
 
 /// Some schedules.
@@ -80,12 +134,13 @@ async fn missing(app: &App, clock: &Clock, spec: &Spec) -> Result<Vec<Value>, Re
 /// The caller's schedules in the order of their names: a page begins behind a name, so that
 /// schedules made meanwhile neither repeat nor hide others.
 pub async fn list(app: &App, caller: &Caller, wanted: &Wanted) -> Result<Listing, Refusal> {
+    wanted.whose.check(caller)?;
     let now = app.now();
     let found = find(app, caller, wanted, now).await?;
     let shown = found.schedules.iter().map(|(clock, spec)| shown(app, clock, spec, wanted.recent));
     let shown: Vec<_> = shown.collect();
     let items = stream::iter(shown).buffered(CONCURRENCY).try_collect().await?;
-    Ok(Listing { items, next_cursor: found.cursor.map(|id| id.to_string()) })
+    Ok(Listing { items, next_cursor: found.cursor.map(|last| wanted.whose.cursor(&last)) })
 }
 
 async fn shown(app: &App, clock: &Clock, spec: &Spec, recent: usize) -> Result<Value, Fault> {
@@ -100,10 +155,10 @@ async fn shown(app: &App, clock: &Clock, spec: &Spec, recent: usize) -> Result<V
 pub(super) struct Found {
     pub(super) schedules: Vec<(Clock, Spec)>,
     /// Behind which the search goes on; `None` if it is over.
-    pub(super) cursor: Option<ScheduleId>,
+    pub(super) cursor: Option<Owned>,
 }
 
-/// The caller's schedules that are wanted, as many as are wanted or as a call may look at.
+/// The schedules that are wanted, as many as are wanted or as a call may look at.
 pub(super) async fn find(
     app: &App,
     caller: &Caller,
@@ -111,22 +166,27 @@ pub(super) async fn find(
     now: Instant,
 ) -> Result<Found, Fault> {
     let mut schedules = Vec::new();
-    let mut cursor = wanted.cursor.clone();
+    let after = match &wanted.whose {
+        Whose::All { after } => after.clone().unwrap_or_default(),
+        _ => String::new(),
+    };
+    let mut cursor = wanted.cursor.clone().map(|id| (after, id));
     for _ in 0..MAX_LOOKED_AT / PAGE {
-        let ids = app.store.schedules_of(&caller.sub, PAGE, cursor.as_ref()).await?;
+        let page = wanted.whose.some(app, caller, cursor.as_ref()).await?;
+        let ids: Vec<_> = page.iter().map(|(_, id)| id.clone()).collect();
         for (clock, spec) in app.store.schedules(&ids).await? {
             if wanted.fits(&clock, &spec, now) {
-                let id = clock.schedule_id.clone();
+                let last = (clock.owner.clone(), clock.schedule_id.clone());
                 schedules.push((clock, spec));
                 if schedules.len() == wanted.limit {
-                    return Ok(Found { schedules, cursor: Some(id) });
+                    return Ok(Found { schedules, cursor: Some(last) });
                 }
             }
         }
         if ids.len() < PAGE {
             return Ok(Found { schedules, cursor: None });
         }
-        cursor = ids.into_iter().next_back();
+        cursor = page.into_iter().next_back();
     }
     Ok(Found { schedules, cursor })
 }

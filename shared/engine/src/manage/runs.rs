@@ -1,5 +1,6 @@
 //! Runs: reading them, asking for one, and hearing how one ended.
 
+use belfry_core::change::{Change, TRIGGERED};
 use belfry_core::feedback::Feedback;
 use belfry_core::id::{Cause, RunId, ScheduleId};
 use belfry_core::instant;
@@ -9,11 +10,12 @@ use belfry_core::schedule::Overlap;
 use serde_json::{Value, json};
 use tracing::info;
 
-use super::edit::{check_size, load};
+use super::edit::{check_size, entry, load};
 use super::{Caller, Refusal};
 use crate::app::App;
 use crate::emit::parcel;
 use crate::feedback::{Heard, hear};
+use crate::run_token;
 use crate::store::{HistoryQuery, Put};
 
 /// One run.
@@ -23,7 +25,16 @@ pub async fn one_run(app: &App, caller: &Caller, id: &RunId) -> Result<Value, Re
 
 async fn owned_run(app: &App, caller: &Caller, id: &RunId) -> Result<Run, Refusal> {
     let run = app.store.run(id).await?;
-    run.filter(|run| run.owner == caller.sub).ok_or(Refusal::NotFound("run"))
+    run.filter(|run| caller.acts_for(&run.owner)).ok_or(Refusal::NotFound("run"))
+}
+
+/// The bearer of a run's token, who speaks for its owner. `None`: the token is not the run's.
+pub async fn executor(app: &App, id: &RunId, token: &str) -> Result<Option<Caller>, Refusal> {
+    if !run_token::matches(&app.settings.run_token_key, id, token) {
+        return Ok(None);
+    }
+    let run = app.store.run(id).await?.ok_or(Refusal::NotFound("run"))?;
+    Ok(Some(Caller::in_the_name_of(&run.owner)))
 }
 
 /// Some of a schedule's runs, newest first.
@@ -33,10 +44,10 @@ pub async fn history(
     schedule: &ScheduleId,
     wanted: &HistoryQuery,
 ) -> Result<Value, Refusal> {
-    load(app, caller, schedule).await?;
+    let (clock, _) = load(app, caller, schedule).await?;
     let history = app.store.history(schedule, wanted).await?;
     // Another owner may have had a schedule of this name before.
-    let own = history.runs.iter().filter(|(_, run)| run.owner == caller.sub);
+    let own = history.runs.iter().filter(|(_, run)| run.owner == clock.owner);
     let items: Vec<_> = own.map(|(id, run)| run.view(id)).collect();
     Ok(json!({"items": items, "next_cursor": history.cursor}))
 }
@@ -80,6 +91,9 @@ pub async fn trigger(
         Put::Unlaunched(run) => *run,
         Put::Beyond(_) => return Ok(owned_run(app, caller, &fire.id).await?.view(&fire.id)),
     };
+    // At the moment of the record: asking again with the same key writes the same entry.
+    let log = entry(&clock, caller, TRIGGERED, run.enqueued_at);
+    app.store.log_trigger(&Change { run_id: Some(fire.id.clone()), ..log }).await?;
     // If this fails the caller hears of it, and recovery finds the run all the same.
     let sent = app.queue.send(&[parcel(fire.id.clone(), &run)], now).await;
     sent.into_iter().collect::<Result<(), _>>()?;

@@ -11,6 +11,7 @@ use belfry_core::trace::Trace;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::{Map, Value, json};
 
+use super::read::{PAGE, Whose};
 use super::{Caller, Refusal};
 use crate::app::App;
 use crate::fault::Fault;
@@ -21,8 +22,6 @@ const OF_ONE: usize = 1000;
 const SCHEDULES: usize = 200;
 /// Runs looked at of each of them.
 pub(super) const OF_EACH: usize = 100;
-/// Schedules read at once.
-const TOGETHER: usize = 50;
 /// Queries under way at once.
 pub(super) const CONCURRENCY: usize = 16;
 
@@ -50,10 +49,11 @@ pub(super) async fn in_short(
     })))
 }
 
-/// What a caller's schedules are doing and what became of their newest runs.
-pub async fn overall(app: &App, caller: &Caller) -> Result<Value, Refusal> {
+/// What schedules are doing and what became of their newest runs.
+pub async fn overall(app: &App, caller: &Caller, whose: &Whose) -> Result<Value, Refusal> {
+    whose.check(caller)?;
     let now = app.now();
-    let (clocks, truncated) = some_clocks(app, caller).await?;
+    let (clocks, truncated) = some_clocks(app, caller, whose).await?;
     let mut by_status = BTreeMap::new();
     for clock in &clocks {
         let status = serde_json::to_value(clock.status(now)).unwrap_or_default();
@@ -76,20 +76,25 @@ pub async fn overall(app: &App, caller: &Caller) -> Result<Value, Refusal> {
     }))
 }
 
-/// The clocks of the caller's first schedules, and whether there are more.
-pub(super) async fn some_clocks(app: &App, caller: &Caller) -> Result<(Vec<Clock>, bool), Fault> {
+/// The clocks of the first schedules, and whether there are more.
+pub(super) async fn some_clocks(
+    app: &App,
+    caller: &Caller,
+    whose: &Whose,
+) -> Result<(Vec<Clock>, bool), Fault> {
     let mut clocks = Vec::new();
-    let mut cursor: Option<ScheduleId> = None;
-    for _ in 0..SCHEDULES / TOGETHER {
-        let ids = app.store.schedules_of(&caller.sub, TOGETHER, cursor.as_ref()).await?;
+    let mut cursor = None;
+    for _ in 0..SCHEDULES / PAGE {
+        let page = whose.some(app, caller, cursor.as_ref()).await?;
+        let ids: Vec<_> = page.iter().map(|(_, id)| id.clone()).collect();
         let found = app.store.schedules(&ids).await?;
         clocks.extend(found.into_iter().map(|(clock, _)| clock));
-        if ids.len() < TOGETHER {
+        if page.len() < PAGE {
             return Ok((clocks, false));
         }
-        cursor = ids.into_iter().next_back();
+        cursor = page.into_iter().next_back();
     }
-    let more = app.store.schedules_of(&caller.sub, 1, cursor.as_ref()).await?;
+    let more = whose.some(app, caller, cursor.as_ref()).await?;
     Ok((clocks, !more.is_empty()))
 }
 

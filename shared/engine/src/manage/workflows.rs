@@ -2,16 +2,19 @@
 
 use belfry_core::id::WorkflowId;
 use belfry_core::invalid::Invalid;
-use belfry_core::workflow::{MAX_DEFINITION, Workflow};
+use belfry_core::workflow::{EVERYBODY, MAX_DEFINITION, Target, Workflow};
 use serde_json::{Value, json};
 
-use super::Refusal;
+use super::{Caller, Refusal};
 use crate::app::App;
 use crate::store::{Published, VersionHead};
+use crate::targets::url_problem;
 
 /// Publishes a version. `true`: it is new; the same again is welcome, a different one is not.
+/// A workflow belongs to whoever published it first.
 pub async fn publish(
     app: &App,
+    caller: &Caller,
     id: &WorkflowId,
     version: u32,
     body: &Value,
@@ -20,6 +23,15 @@ pub async fn publish(
     if workflow.definition.to_string().len() > MAX_DEFINITION {
         let message = format!("must be at most {MAX_DEFINITION} bytes");
         return Err(Refusal::TooLarge(Invalid::new("definition", message)));
+    }
+    if let Target::Http { url } = &workflow.target
+        && let Some(problem) = url_problem(url, &app.settings.reachable)
+    {
+        return Err(Refusal::invalid("target.url", problem));
+    }
+    let owner = app.store.claim_workflow(id, &caller.sub).await?;
+    if !caller.acts_for(&owner) {
+        return Err(Refusal::NotFound("workflow"));
     }
     match app.store.publish_workflow(id, version, &workflow).await? {
         Published::New => Ok((true, view(id, version, &workflow))),
@@ -30,25 +42,37 @@ pub async fn publish(
     }
 }
 
-/// A published version.
-pub async fn version(app: &App, id: &WorkflowId, version: u32) -> Result<Value, Refusal> {
+/// A published version of the caller's workflow, or of everybody's.
+pub async fn version(
+    app: &App,
+    caller: &Caller,
+    id: &WorkflowId,
+    version: u32,
+) -> Result<Value, Refusal> {
+    let missing = Refusal::NotFound("workflow version");
+    match app.store.workflow_owner(id).await? {
+        Some(owner) if owner == EVERYBODY || caller.acts_for(&owner) => {}
+        _ => return Err(missing),
+    }
     match app.workflow(id, version).await? {
         Some(workflow) => Ok(view(id, version, &workflow)),
-        None => Err(Refusal::NotFound("workflow version")),
+        None => Err(missing),
     }
 }
 
 /// The versions of a workflow, newest first, without their definitions.
 pub async fn versions(
     app: &App,
+    caller: &Caller,
     id: &WorkflowId,
     limit: usize,
     cursor: Option<u32>,
 ) -> Result<Value, Refusal> {
-    let page = app.store.workflow_versions(id, limit, cursor).await?;
-    if page.items.is_empty() && cursor.is_none() {
-        return Err(Refusal::NotFound("workflow"));
+    match app.store.workflow_owner(id).await? {
+        Some(owner) if owner == EVERYBODY || caller.acts_for(&owner) => {}
+        _ => return Err(Refusal::NotFound("workflow")),
     }
+    let page = app.store.workflow_versions(id, limit, cursor).await?;
     let item = |version: &VersionHead| {
         json!({
             "workflow_id": id,

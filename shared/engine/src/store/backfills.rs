@@ -10,7 +10,7 @@ use belfry_core::instant::{self, Instant};
 use belfry_core::run::Status;
 
 use super::runs::read_run;
-use super::schedules::Change;
+use super::schedules::{Change, saved};
 use super::{
     FORMAT, Item, MAX_BATCH, Saved, Store, conditions, number, part_key, run_key, string, text,
 };
@@ -80,7 +80,7 @@ impl Store {
             .map_err(sdk(doing.clone()))?;
         let writes =
             vec![TransactWriteItem::builder().put(put).build(), self.put_change(schedule, change)?];
-        self.write_together(writes, &doing).await
+        Ok(saved(&self.write_together(writes, &doing).await?))
     }
 
     /// Writes how far a backfill came, if nobody else did since it was at version `seen`.

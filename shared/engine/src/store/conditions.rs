@@ -67,5 +67,14 @@ pub(super) const CLOCK_EXISTS: &str = "attribute_exists(schedule_id)";
 /// A version never changes.
 pub(super) const VERSION_IS_NEW: &str = "attribute_not_exists(workflow_id)";
 
+/// Nobody took a token for as long as the bucket takes to fill.
+pub(super) const BUCKET_IS_FULL: &str = "attribute_not_exists(full_at) OR full_at < :now";
+
+/// Somebody did, and there is one left.
+pub(super) const BUCKET_HAS_A_TOKEN: &str = "full_at >= :now AND full_at <= :latest";
+
+/// An owner has no more schedules than it may have.
+pub(super) const OWNER_HAS_ROOM: &str = "attribute_not_exists(schedules) OR schedules < :most";
+
 /// A caller's key stands for one run until it is forgotten.
 pub(super) const KEY_IS_NEW: &str = "attribute_not_exists(run_id) OR expires_at < :now";

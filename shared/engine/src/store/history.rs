@@ -202,10 +202,11 @@ fn behind(at: Instant) -> String {
 
 /// Whether a text can be a cursor of the change log.
 pub fn is_change_cursor(cursor: &str) -> bool {
-    let parts = cursor.split_once('~');
-    parts.is_some_and(|(at, revision)| {
-        instant::parse(at).is_some() && revision.parse::<u64>().is_ok()
-    })
+    let mut parts = cursor.split('~');
+    let at = parts.next().and_then(instant::parse);
+    let revision = parts.next().and_then(|revision| revision.parse::<u64>().ok());
+    let key = parts.next().is_none_or(|key| key.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    at.is_some() && revision.is_some() && key && parts.next().is_none()
 }
 
 /// A number sign would end the URL that carries the cursor.

@@ -8,6 +8,7 @@ mod clocks;
 mod conditions;
 mod expression;
 mod history;
+mod limits;
 mod queued;
 mod runs;
 mod schedules;
@@ -26,8 +27,9 @@ use chrono::TimeDelta;
 pub use check::CheckMark;
 pub use clocks::{DuePage, Duty, Slot};
 pub use history::{Changes, Traces, is_change_cursor};
+pub use limits::Spent;
 pub use runs::{Claim, Claimant, History, HistoryQuery, Outcome, Put};
-pub use schedules::{Change, Edit, Link, Saved, Stored};
+pub use schedules::{Change, Created, Edit, Link, Owned, Saved, Stored};
 pub use workflows::{Published, VersionHead, Versions};
 
 use crate::fault::{Fault, sdk};

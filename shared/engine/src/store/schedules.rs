@@ -15,7 +15,7 @@ use chrono::SecondsFormat;
 
 use super::clocks::{is_deleted, read_clock};
 use super::expression::Update;
-use super::{FORMAT, Item, Store, conditions, number, part_key, string, text};
+use super::{FORMAT, Item, PAUSES, Store, conditions, number, part_key, string, text};
 use crate::fault::{Fault, Unreadable, sdk};
 use crate::tables::{
     CHANGE, CLOCK, DUE_SHARD, EXPIRES_AT, NEXT_RUN_AT, OWNER_INDEX, PART, SCHEDULE_ID, SPEC,
@@ -55,6 +55,20 @@ pub enum Link {
     /// It follows this schedule no more.
     Leave(ScheduleId),
 }
+
+/// The answer to a new schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Created {
+    /// It stands.
+    Yes,
+    /// Its name is taken.
+    Taken,
+    /// Its owner has as many as it may.
+    Full,
+}
+
+/// A schedule's owner and name.
+pub type Owned = (String, ScheduleId);
 
 /// How an edit treats the fires to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,14 +112,15 @@ impl Store {
         }
     }
 
-    /// Writes a new schedule.
+    /// Writes a new schedule, if its owner has fewer than `most`.
     pub async fn create_schedule(
         &self,
         clock: &Clock,
         spec: &Spec,
         change: &Change,
+        most: u32,
         links: &[Link],
-    ) -> Result<Saved, Fault> {
+    ) -> Result<Created, Fault> {
         let id = &clock.schedule_id;
         let doing = || format!("create schedule {id}");
         let mut item: Item = serde_dynamo::to_item(clock).map_err(|e| Fault::new(doing(), e))?;
@@ -123,13 +138,20 @@ impl Store {
             .map_err(sdk(doing()))?;
         let mut writes = vec![
             TransactWriteItem::builder().put(put_clock).build(),
+            self.count_one_more(&clock.owner, most)?,
             self.put_spec(clock, spec)?,
             self.put_change(id, change)?,
         ];
         for link in links {
             writes.push(self.write_link(id, link)?);
         }
-        self.write_together(writes, &doing()).await
+        let refused = self.write_together(writes, &doing()).await?;
+        Ok(match refused.as_slice() {
+            [] => Created::Yes,
+            // A name that is taken is the better reason: the owner may be asking for its own.
+            [COUNTED] => Created::Full,
+            _ => Created::Taken,
+        })
     }
 
     /// Writes a changed definition, if the stored one is still `seen`.
@@ -181,7 +203,7 @@ impl Store {
         for link in links {
             writes.push(self.write_link(id, link)?);
         }
-        self.write_together(writes, &doing()).await
+        Ok(saved(&self.write_together(writes, &doing()).await?))
     }
 
     /// Does away with the end of a pause that is past; that of a newer pause stays.
@@ -225,7 +247,7 @@ impl Store {
         let update = update.in_transaction(request).build().map_err(sdk(doing()))?;
         let writes =
             vec![TransactWriteItem::builder().update(update).build(), self.put_change(id, change)?];
-        self.write_together(writes, &doing()).await
+        Ok(saved(&self.write_together(writes, &doing()).await?))
     }
 
     /// Deletes a schedule, if it is still as `clock`. Its history stays, and so does its last
@@ -261,12 +283,13 @@ impl Store {
         let mut writes = vec![
             TransactWriteItem::builder().put(bury).build(),
             TransactWriteItem::builder().delete(delete_spec).build(),
+            self.count_one_less(&clock.owner)?,
             self.put_change(id, change)?,
         ];
         for link in links {
             writes.push(self.write_link(id, link)?);
         }
-        self.write_together(writes, &doing()).await
+        Ok(saved(&self.write_together(writes, &doing()).await?))
     }
 
     /// Schedules of an owner, in the order of their names, from behind `cursor`.
@@ -292,6 +315,34 @@ impl Store {
         let page = query.send().await.map_err(sdk(format!("list schedules of {owner}")))?;
         let id = |item: &Item| string(item, SCHEDULE_ID)?.parse().ok();
         Ok(page.items().iter().filter_map(id).collect())
+    }
+
+    /// Schedules of everybody, from behind `cursor`. The order is DynamoDB's, and stays.
+    pub async fn schedules_of_all(
+        &self,
+        limit: usize,
+        cursor: Option<&Owned>,
+    ) -> Result<Vec<Owned>, Fault> {
+        let mut found: Vec<Owned> = Vec::new();
+        let mut start = cursor.map(|(owner, id)| {
+            let mut key = part_key(id, SPEC);
+            key.insert(USER_ID.into(), text(owner));
+            key
+        });
+        loop {
+            let scan = self.client.scan().table_name(&self.schedules).index_name(OWNER_INDEX);
+            let scan = scan.limit((limit - found.len()) as i32).set_exclusive_start_key(start);
+            let page = scan.send().await.map_err(sdk("list schedules of everybody"))?;
+            let owned = |item: &Item| {
+                let id = string(item, SCHEDULE_ID)?.parse().ok()?;
+                Some((string(item, USER_ID)?.to_owned(), id))
+            };
+            found.extend(page.items().iter().filter_map(owned));
+            start = page.last_evaluated_key;
+            if start.is_none() || found.len() >= limit {
+                return Ok(found);
+            }
+        }
     }
 
     /// Clock and spec of at most fifty schedules, in the order asked for.
@@ -356,41 +407,62 @@ impl Store {
         Ok(TransactWriteItem::builder().put(put.map_err(sdk(doing))?).build())
     }
 
+    /// Logs that somebody asked for a run. The same entry again changes nothing.
+    pub async fn log_trigger(&self, change: &Change) -> Result<(), Fault> {
+        let Some(run_id) = &change.run_id else { return Ok(()) };
+        let doing = || format!("log trigger of {run_id}");
+        let put = self
+            .client
+            .put_item()
+            .table_name(&self.schedules)
+            .set_item(Some(change_item(&run_id.schedule_id, change)?));
+        put.send().await.map_err(sdk(doing()))?;
+        Ok(())
+    }
+
     pub(super) fn put_change(
         &self,
         id: &ScheduleId,
         change: &Change,
     ) -> Result<TransactWriteItem, Fault> {
-        let doing = || format!("write change of {id}");
-        let mut item: Item = serde_dynamo::to_item(change).map_err(|e| Fault::new(doing(), e))?;
-        // The revision tells two changes of one millisecond apart.
-        let part = format!("{CHANGE}{}#{:08}", stamp(change.at), change.revision);
-        item.extend(part_key(id, &part));
-        item.insert(FORMAT.0.into(), number(FORMAT.1));
+        let item = change_item(id, change)?;
         let put = Put::builder().table_name(&self.schedules).set_item(Some(item)).build();
+        let doing = || format!("write change of {id}");
         Ok(TransactWriteItem::builder().put(put.map_err(sdk(doing()))?).build())
     }
 
+    /// Writes all or nothing. Answers with the places of the writes whose condition did not hold;
+    /// none if all stand. Writers that get into each other's way rest and try again.
     pub(super) async fn write_together(
         &self,
         writes: Vec<TransactWriteItem>,
         doing: &str,
-    ) -> Result<Saved, Fault> {
-        match self.client.transact_write_items().set_transact_items(Some(writes)).send().await {
-            Ok(_) => Ok(Saved::Yes),
-            Err(error) => match error.as_service_error() {
-                Some(TransactWriteItemsError::TransactionCanceledException(e))
-                    if e.cancellation_reasons().iter().any(|reason| {
-                        matches!(
-                            reason.code(),
-                            Some("ConditionalCheckFailed" | "TransactionConflict")
-                        )
-                    }) =>
-                {
-                    Ok(Saved::Stale)
+    ) -> Result<Vec<usize>, Fault> {
+        let mut rest_of = PAUSES.iter();
+        loop {
+            let write = self.client.transact_write_items();
+            let error = match write.set_transact_items(Some(writes.clone())).send().await {
+                Ok(_) => return Ok(Vec::new()),
+                Err(error) => error,
+            };
+            let reasons = match error.as_service_error() {
+                Some(TransactWriteItemsError::TransactionCanceledException(e)) => {
+                    e.cancellation_reasons()
                 }
-                _ => Err(sdk(doing)(error)),
-            },
+                _ => return Err(sdk(doing)(error)),
+            };
+            let because = |code: &str| -> Vec<usize> {
+                let places = reasons.iter().enumerate();
+                let those = places.filter(|(_, reason)| reason.code() == Some(code));
+                those.map(|(place, _)| place).collect()
+            };
+            let refused = because("ConditionalCheckFailed");
+            let conflict = !because("TransactionConflict").is_empty();
+            match rest_of.next() {
+                _ if !refused.is_empty() => return Ok(refused),
+                Some(pause) if conflict => tokio::time::sleep(*pause).await,
+                _ => return Err(sdk(doing)(error)),
+            }
         }
     }
 }
@@ -399,6 +471,26 @@ impl Store {
 fn followers(clock: &Clock) -> Option<(String, AttributeValue)> {
     let then: Vec<_> = clock.then.iter().map(ToString::to_string).collect();
     (!then.is_empty()).then(|| ("then".to_owned(), AttributeValue::Ss(then)))
+}
+
+/// The place of the write that counts an owner's schedules.
+const COUNTED: usize = 1;
+
+pub(super) fn saved(refused: &[usize]) -> Saved {
+    if refused.is_empty() { Saved::Yes } else { Saved::Stale }
+}
+
+fn change_item(id: &ScheduleId, change: &Change) -> Result<Item, Fault> {
+    let doing = || format!("write change of {id}");
+    let mut item: Item = serde_dynamo::to_item(change).map_err(|e| Fault::new(doing(), e))?;
+    // The revision tells two changes of one millisecond apart, and the key two runs.
+    let mut part = format!("{CHANGE}{}#{:08}", stamp(change.at), change.revision);
+    if let Some(run_id) = &change.run_id {
+        part = format!("{part}#{}", &run_id.idempotency_key()[..16]);
+    }
+    item.extend(part_key(id, &part));
+    item.insert(FORMAT.0.into(), number(FORMAT.1));
+    Ok(item)
 }
 
 fn stamp(at: Instant) -> String {

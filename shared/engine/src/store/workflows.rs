@@ -6,9 +6,9 @@ use belfry_core::id::WorkflowId;
 use belfry_core::workflow::{Completion, Target, Workflow};
 use serde::Deserialize;
 
-use super::{FORMAT, Item, Store, conditions, number, text};
+use super::{FORMAT, Item, Store, conditions, number, string, text};
 use crate::fault::{Fault, Unreadable, sdk};
-use crate::tables::{VERSION, WORKFLOW_ID};
+use crate::tables::{USER_ID, VERSION, WORKFLOW_ID};
 
 /// The answer to a version that was put.
 #[derive(Debug, PartialEq, Eq)]
@@ -40,8 +40,52 @@ pub struct Versions {
     /// The last of them, if there may be more.
     pub cursor: Option<u32>,
 }
+/// The number of the row that says whose a workflow is. Versions begin at 1.
+const OWNERSHIP: u32 = 0;
 
 impl Store {
+    /// Makes a workflow `owner`'s, unless it is somebody's already. Answers with whose it is.
+    pub async fn claim_workflow(&self, id: &WorkflowId, owner: &str) -> Result<String, Fault> {
+        let doing = || format!("claim workflow {id}");
+        let mut item = version_key(id, OWNERSHIP);
+        item.insert(USER_ID.into(), text(owner));
+        item.insert(FORMAT.0.into(), number(FORMAT.1));
+        let put = self
+            .client
+            .put_item()
+            .table_name(&self.workflows)
+            .set_item(Some(item))
+            .condition_expression(conditions::VERSION_IS_NEW)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .send()
+            .await;
+        match put {
+            Ok(_) => Ok(owner.to_owned()),
+            Err(error) => match error.as_service_error() {
+                Some(PutItemError::ConditionalCheckFailedException(refusal)) => {
+                    let has = refusal.item().and_then(|item| string(item, USER_ID));
+                    let unreadable = || Fault::new(doing(), Unreadable("its owner".to_owned()));
+                    has.map(str::to_owned).ok_or_else(unreadable)
+                }
+                _ => Err(sdk(doing())(error)),
+            },
+        }
+    }
+
+    /// Whose a workflow is.
+    pub async fn workflow_owner(&self, id: &WorkflowId) -> Result<Option<String>, Fault> {
+        let answer = self
+            .client
+            .get_item()
+            .table_name(&self.workflows)
+            .set_key(Some(version_key(id, OWNERSHIP)))
+            .consistent_read(true)
+            .send()
+            .await
+            .map_err(sdk(format!("read the owner of workflow {id}")))?;
+        Ok(answer.item.as_ref().and_then(|item| string(item, USER_ID)).map(str::to_owned))
+    }
+
     /// Writes a workflow version unless there is one.
     pub async fn publish_workflow(
         &self,
@@ -100,8 +144,9 @@ impl Store {
             .client
             .query()
             .table_name(&self.workflows)
-            .key_condition_expression("workflow_id = :id")
+            .key_condition_expression("workflow_id = :id AND #version > :ownership")
             .expression_attribute_values(":id", text(id.as_str()))
+            .expression_attribute_values(":ownership", number(OWNERSHIP))
             .projection_expression("#version, #target, #completion")
             .expression_attribute_names("#version", VERSION)
             .expression_attribute_names("#target", "target")
@@ -126,8 +171,10 @@ impl Store {
             .query()
             .table_name(&self.workflows)
             .consistent_read(true)
-            .key_condition_expression("workflow_id = :id")
+            .key_condition_expression("workflow_id = :id AND #version > :ownership")
             .expression_attribute_values(":id", text(id.as_str()))
+            .expression_attribute_values(":ownership", number(OWNERSHIP))
+            .expression_attribute_names("#version", VERSION)
             .scan_index_forward(false)
             .limit(1)
             .send()

@@ -4,32 +4,26 @@ use belfry_core::id::hex;
 use belfry_core::instant::Instant;
 use belfry_core::run::{MAX_RESULT, Status, cut};
 use hmac::{Hmac, KeyInit, Mac};
-use reqwest::redirect::Policy;
-use reqwest::{Client, Response, StatusCode};
+use reqwest::{Response, StatusCode};
 use serde_json::Value;
 use sha2::Sha256;
 
+use super::guard::{Guard, Unreachable};
 use super::{Accepted, Refused};
-use crate::fault::{Fault, sdk};
+use crate::fault::Fault;
 use crate::settings::Settings;
 
 /// More of an answer is not read: a run record keeps little of it.
 const MAX_ANSWER: usize = 64 * 1024;
 
 pub(super) struct Http {
-    client: Client,
+    guard: Guard,
     signing_key: String,
 }
 
 impl Http {
     pub(super) fn new(settings: &Settings) -> Result<Http, Fault> {
-        let client = Client::builder()
-            .timeout(settings.target_timeout.to_std().unwrap_or_default())
-            .redirect(Policy::none())
-            .user_agent(concat!("belfry/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(sdk("make an HTTP client"))?;
-        Ok(Http { client, signing_key: settings.signing_key.0.clone() })
+        Ok(Http { guard: Guard::new(settings)?, signing_key: settings.signing_key.0.clone() })
     }
 
     /// Posts `body`. A 2xx accepts the run; what may pass is retried, what will not pass is not.
@@ -37,23 +31,30 @@ impl Http {
         &self,
         url: &str,
         key: &str,
+        run_token: Option<&str>,
         body: String,
         now: Instant,
     ) -> Result<Accepted, Refused> {
         let timestamp = now.timestamp().to_string();
         let signature = sign(&self.signing_key, &timestamp, &body);
-        let request = self
-            .client
+        let admitted = self.guard.admit(url);
+        let (client, url) =
+            admitted.map_err(|problem| Refused::for_good(format!("the URL {problem}")))?;
+        let mut request = client
             .post(url)
             .header("Content-Type", "application/json")
             .header("Idempotency-Key", key)
             .header("Belfry-Timestamp", &timestamp)
             .header("Belfry-Signature", format!("v1={signature}"))
             .body(body);
+        if let Some(token) = run_token {
+            request = request.header("Belfry-Run-Token", token);
+        }
         let answer = request.send().await.map_err(|error| {
             let error = error.without_url();
             let text = aws_sdk_dynamodb::error::DisplayErrorContext(&error).to_string();
-            if error.is_builder() { Refused::for_good(text) } else { Refused::for_now(text) }
+            let for_good = error.is_builder() || Unreachable::is_behind(&error);
+            if for_good { Refused::for_good(text) } else { Refused::for_now(text) }
         })?;
         let status = answer.status();
         let text = read(answer).await;
@@ -117,7 +118,11 @@ fn accepted(text: &str) -> Accepted {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
+    use crate::settings::ROWS;
 
     #[test]
     fn the_signature_covers_timestamp_and_body() {
@@ -126,6 +131,99 @@ mod tests {
         assert_ne!(signature, sign("key of sixteen b", "1700000001", "{}"));
         assert_ne!(signature, sign("key of sixteen b", "1700000000", "{ }"));
         assert_ne!(signature, sign("another key of s", "1700000000", "{}"));
+    }
+
+    fn http(networks: &str) -> Http {
+        let settings = Settings::read(|name| match name {
+            "ALLOWED_TARGET_NETWORKS" => Some(networks.to_owned()),
+            "TARGET_TIMEOUT_MS" => Some("500".to_owned()),
+            _ => {
+                let row = ROWS.iter().find(|row| row.name == name)?;
+                row.default.is_none().then(|| "a text of some length".to_owned())
+            }
+        });
+        Http::new(&settings.unwrap()).unwrap()
+    }
+
+    /// A server that answers every request with `answer`, and counts connections.
+    async fn server(answer: String) -> (u16, Arc<AtomicUsize>) {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (port, count) = (listener.local_addr().unwrap().port(), Arc::<AtomicUsize>::default());
+        let counted = count.clone();
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                counted.fetch_add(1, Ordering::SeqCst);
+                let mut request = [0; 4096];
+                stream.readable().await.unwrap();
+                let _ = stream.try_read(&mut request);
+                let mut rest = answer.as_bytes();
+                while !rest.is_empty() && stream.writable().await.is_ok() {
+                    match stream.try_write(rest) {
+                        Ok(written) => rest = &rest[written..],
+                        Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {}
+                        Err(_) => break,
+                    }
+                }
+                if answer.is_empty() {
+                    tokio::spawn(async move {
+                        tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+                        drop(stream);
+                    });
+                }
+            }
+        });
+        (port, count)
+    }
+
+    async fn post(networks: &str, url: &str) -> Result<Accepted, Refused> {
+        let now = "2026-01-01T00:00:00Z".parse().unwrap();
+        http(networks).post(url, "key", None, "{}".to_owned(), now).await
+    }
+
+    const HERE: &str = "127.0.0.0/8";
+    const YES: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
+
+    #[tokio::test]
+    async fn a_name_that_leads_home_is_refused_for_good_and_nobody_is_called() {
+        let (port, calls) = server(YES.to_owned()).await;
+        for networks in ["", "10.0.0.0/8"] {
+            for (scheme, host) in
+                [("https", "localhost"), ("https", "127.0.0.1"), ("http", "localhost")]
+            {
+                let refused =
+                    post(networks, &format!("{scheme}://{host}:{port}/")).await.unwrap_err();
+                assert!(!refused.retryable, "{networks} {scheme}://{host}: {refused}");
+            }
+        }
+        assert_eq!(calls.load(Ordering::SeqCst), 0);
+        for host in ["localhost", "127.0.0.1", "2130706433"] {
+            post(HERE, &format!("http://{host}:{port}/")).await.unwrap();
+        }
+        assert_eq!(calls.load(Ordering::SeqCst), 3);
+    }
+
+    #[tokio::test]
+    async fn a_redirect_is_not_followed() {
+        let (inside, calls) = server(YES.to_owned()).await;
+        let (port, _) = server(format!(
+            "HTTP/1.1 307 T\r\nlocation: http://127.0.0.1:{inside}/\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+        ))
+        .await;
+        let refused = post(HERE, &format!("http://127.0.0.1:{port}/")).await.unwrap_err();
+        assert!(!refused.retryable && refused.message.contains("307"), "{refused}");
+        assert_eq!(calls.load(Ordering::SeqCst), 0);
+    }
+
+    #[tokio::test]
+    async fn a_long_answer_is_cut_and_a_silent_target_given_up() {
+        let body = "x".repeat(4 * 1024 * 1024);
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
+        let (port, _) = server(head + &body).await;
+        post(HERE, &format!("http://127.0.0.1:{port}/")).await.unwrap();
+        let (port, _) = server(String::new()).await;
+        let refused = post(HERE, &format!("http://127.0.0.1:{port}/")).await.unwrap_err();
+        assert!(refused.retryable, "{refused}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Targets: where runs are launched, each by a real call that carries the idempotency key.
 
 mod aws;
+mod guard;
 mod http;
 
 use aws_config::SdkConfig;
@@ -10,12 +11,15 @@ use belfry_core::instant;
 use belfry_core::run::{Run, Status, cut};
 use belfry_core::schedule::{Clock, Spec};
 use belfry_core::view;
-use belfry_core::workflow::{Target, Workflow};
+use belfry_core::workflow::{Completion, Target, Workflow};
 use serde_json::{Value, json};
+
+pub(crate) use guard::problem as url_problem;
 
 use crate::fault::Fault;
 use crate::queue::group;
-use crate::settings::Settings;
+use crate::run_token;
+use crate::settings::{Secret, Settings};
 
 /// The clients of every kind of target.
 pub struct Targets {
@@ -24,6 +28,7 @@ pub struct Targets {
     lambda: aws_sdk_lambda::Client,
     step_functions: aws_sdk_sfn::Client,
     events: aws_sdk_eventbridge::Client,
+    run_token_key: Secret,
 }
 
 /// A launch that was accepted.
@@ -77,7 +82,7 @@ pub struct Launch<'a> {
 
 impl Launch<'_> {
     /// What the target receives.
-    fn body(&self) -> Value {
+    fn body(&self, token: Option<&str>) -> Value {
         let payload = self.run.payload.as_ref().unwrap_or(&self.spec.payload);
         let mut body = json!({"dag": self.workflow.definition, "payload": payload});
         if self.spec.inject_metadata {
@@ -95,6 +100,9 @@ impl Launch<'_> {
                 "fence": self.run.attempt,
                 "upcoming": view::upcoming(self.clock, from, 5),
             });
+            if let Some(token) = token {
+                body["metadata"]["run_token"] = json!(token);
+            }
             if let Some(recovery) = self.run.recovery_view(self.id) {
                 let (metadata, recovery) = (object(&body["metadata"]), object(&recovery));
                 body["metadata"] = metadata.into_iter().chain(recovery).collect();
@@ -113,6 +121,7 @@ impl Targets {
             lambda: aws_sdk_lambda::Client::new(sdk),
             step_functions: aws_sdk_sfn::Client::new(sdk),
             events: aws_sdk_eventbridge::Client::new(sdk),
+            run_token_key: settings.run_token_key.clone(),
         })
     }
 
@@ -123,9 +132,12 @@ impl Targets {
         now: instant::Instant,
     ) -> Result<Accepted, Refused> {
         let key = launch.id.idempotency_key();
-        let body = launch.body().to_string();
+        // Only an executor whose word is waited for gets the means to give it.
+        let tracked = launch.workflow.completion == Completion::Tracked;
+        let token = tracked.then(|| run_token::make(&self.run_token_key, launch.id)).flatten();
+        let body = launch.body(token.as_deref()).to_string();
         match &launch.workflow.target {
-            Target::Http { url } => self.http.post(url, &key, body, now).await,
+            Target::Http { url } => self.http.post(url, &key, token.as_deref(), body, now).await,
             Target::Sqs { queue_url } => {
                 let group = group(&launch.clock.owner);
                 aws::send_message(&self.sqs, queue_url, &group, &key, body).await

@@ -6,8 +6,11 @@ mod schemas;
 
 use serde_json::{Map, Value, json};
 
-pub(super) use operations::{Found, Operation, find};
-use operations::{OPERATIONS, in_path};
+use super::access::Gate;
+
+use operations::in_path;
+pub(super) use operations::{Found, find};
+pub use operations::{OPERATIONS, Operation};
 
 /// The document, as `GET /openapi.json` answers.
 pub fn document() -> Value {
@@ -47,8 +50,9 @@ fn described(operation: &Operation) -> Value {
         "parameters": parameters(operation),
         "responses": responses(operation),
     });
-    if operation.open {
-        described["security"] = json!([]);
+    match operation.gate {
+        Gate::Token(scope) => described["security"] = json!([{"token": [scope.as_str()]}]),
+        Gate::Open | Gate::RunToken => described["security"] = json!([]),
     }
     if let Some(body) = &operation.body {
         described["requestBody"] = json!({

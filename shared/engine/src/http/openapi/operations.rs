@@ -1,21 +1,25 @@
 //! The operations: every call there is. The router serves these and no others, and the document is
 //! made from them.
 
+use belfry_core::access::Scope;
+
 use super::kind::Kind::{self, Flag, Instant, Name, Notation, Text, Whole, Word};
 use super::schemas::{RUN_STATUSES, STATUSES};
+use crate::http::access::Gate;
 use crate::http::routes::{MAX_PAGE, MAX_RECENT};
 
 /// A call.
-pub(crate) struct Operation {
-    pub(crate) method: &'static str,
+pub struct Operation {
+    /// Its method.
+    pub method: &'static str,
     /// Below `/api/v1`, with its parameters in braces.
-    pub(crate) path: &'static str,
+    pub path: &'static str,
     /// Its name for programs.
     pub(super) id: &'static str,
     /// What it does.
     pub(super) does: &'static str,
-    /// Whether it needs no token.
-    pub(crate) open: bool,
+    /// Who may call it.
+    pub gate: Gate,
     pub(super) query: &'static [Parameter],
     pub(super) headers: &'static [Parameter],
     pub(super) body: Option<Body>,
@@ -42,6 +46,12 @@ const fn parameter(name: &'static str, kind: Kind, note: &'static str) -> Parame
     Parameter { name, kind, note }
 }
 
+const READ: Gate = Gate::Token(Scope::SchedulesRead);
+const WRITE: Gate = Gate::Token(Scope::SchedulesWrite);
+const RUN: Gate = Gate::Token(Scope::RunsWrite);
+
+const USER: Parameter =
+    parameter("user_id", Text, "for admins: whose, or * for everybody's; your own if left out");
 const DRY_RUN: Parameter = parameter("dry_run", Flag, "only say what the save would do");
 const LIMIT: Parameter = parameter("limit", Whole(1, MAX_PAGE as u64), "at most so many; 50");
 const CURSOR: Parameter = parameter("cursor", Notation("cursor"), "next_cursor of the page before");
@@ -71,7 +81,7 @@ const fn get(
         path,
         id,
         does,
-        open: false,
+        gate: READ,
         query: &[],
         headers: &[],
         body: None,
@@ -93,13 +103,13 @@ const RUNS: &[(u16, Option<&str>)] = &[(200, Some("Run"))];
 const STALE: &[u16] = &[409, 412];
 
 /// Every call there is.
-pub(crate) const OPERATIONS: &[Operation] = &[
+pub const OPERATIONS: &[Operation] = &[
     Operation {
-        open: true,
+        gate: Gate::Open,
         ..get("/health", "health", "Say that it runs", &[(200, Some("Health"))])
     },
     Operation {
-        open: true,
+        gate: Gate::Open,
         ..get("/openapi.json", "openapi", "This document", &[(200, Some("OpenApi"))])
     },
     get("/presets", "presets", "Expressions to begin with", &[(200, Some("Presets"))]),
@@ -110,12 +120,14 @@ pub(crate) const OPERATIONS: &[Operation] = &[
             parameter("workflow_id", Name, "only those that launch it"),
             parameter("tag", Text, "only those with this tag, or tag:value"),
             parameter("recent", Whole(0, MAX_RECENT as u64), "tell of so many newest runs; 0"),
+            USER,
             LIMIT,
-            parameter("cursor", Name, "next_cursor of the page before"),
+            parameter("cursor", Notation("list-cursor"), "next_cursor of the page before"),
         ],
         ..get("/schedules", "list_schedules", "List yours", &[(200, Some("SchedulePage"))])
     },
     Operation {
+        gate: WRITE,
         method: "POST",
         body: given("NewSchedule"),
         refusals: &[409],
@@ -132,12 +144,14 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         )
     },
     Operation {
+        gate: WRITE,
         method: "POST",
         body: given("Bulk"),
         ..get("/schedules/bulk", "bulk", "Pause or resume many", &[(200, Some("BulkAnswer"))])
     },
     get(SCHEDULE, "get_schedule", "Show it", ONE_SCHEDULE),
     Operation {
+        gate: WRITE,
         method: "PUT",
         query: &[DRY_RUN],
         headers: IF_MATCH,
@@ -146,6 +160,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         ..get(SCHEDULE, "put_schedule", "Make it, or replace its definition", MADE_OR_SAVED)
     },
     Operation {
+        gate: WRITE,
         method: "PATCH",
         query: &[DRY_RUN],
         headers: IF_MATCH,
@@ -154,12 +169,14 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         ..get(SCHEDULE, "patch_schedule", "Change some fields", SAVED_OR_DIFF)
     },
     Operation {
+        gate: WRITE,
         method: "DELETE",
         headers: IF_MATCH,
         refusals: STALE,
         ..get(SCHEDULE, "delete_schedule", "Delete it", GONE)
     },
     Operation {
+        gate: WRITE,
         method: "POST",
         headers: IF_MATCH,
         body: may_be_given("Pause"),
@@ -167,6 +184,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         ..get("/schedules/{schedule_id}/pause", "pause", "Stop it", ONE_SCHEDULE)
     },
     Operation {
+        gate: WRITE,
         method: "POST",
         headers: IF_MATCH,
         body: may_be_given("Resume"),
@@ -179,12 +197,14 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         )
     },
     Operation {
+        gate: RUN,
         method: "POST",
         headers: &[parameter("Idempotency-Key", Text, "the same key within a day is the same run")],
         body: may_be_given("Trigger"),
         ..get("/schedules/{schedule_id}/trigger", "trigger", "Run it now", &[(202, Some("Run"))])
     },
     Operation {
+        gate: RUN,
         method: "POST",
         body: given("BackfillInput"),
         ..get(
@@ -202,6 +222,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     ),
     get(BACKFILL, "get_backfill", "Show a backfill", ONE_BACKFILL),
     Operation {
+        gate: RUN,
         method: "DELETE",
         ..get(BACKFILL, "cancel_backfill", "Cancel a backfill", ONE_BACKFILL)
     },
@@ -232,14 +253,26 @@ pub(crate) const OPERATIONS: &[Operation] = &[
             &[(200, Some("ChangePage"))],
         )
     },
-    get("/stats", "stats", "Counts over your schedules", &[(200, Some("Overall"))]),
+    Operation {
+        query: &[USER],
+        ..get("/stats", "stats", "Counts over your schedules", &[(200, Some("Overall"))])
+    },
     get("/overview", "overview", "The coming day, drift, failures", &[(200, Some("Overview"))]),
     get("/runs/{run_id}", "get_run", "Show a run", RUNS),
     Operation {
+        gate: RUN,
         method: "POST",
         body: given("Feedback"),
         refusals: &[409],
         ..get("/runs/{run_id}/status", "feedback", "Say how a run ended", RUNS)
+    },
+    Operation {
+        gate: Gate::RunToken,
+        method: "POST",
+        headers: &[parameter("Belfry-Run-Token", Text, "what its launch carried")],
+        body: given("Feedback"),
+        refusals: &[409],
+        ..get("/runs/{run_id}/feedback", "run_feedback", "Say how a run ended, by its token", RUNS)
     },
     Operation {
         query: PAGED,
@@ -257,6 +290,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         &[(200, Some("Workflow"))],
     ),
     Operation {
+        gate: WRITE,
         method: "PUT",
         body: given("WorkflowInput"),
         refusals: &[409],
@@ -269,6 +303,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     },
     get(TRIGGER, "get_trigger_schedule", "Show the schedule of a trigger node", ONE_SCHEDULE),
     Operation {
+        gate: WRITE,
         method: "PUT",
         query: &[DRY_RUN],
         headers: IF_MATCH,
@@ -277,6 +312,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         ..get(TRIGGER, "put_trigger_schedule", "Make it, or replace its definition", MADE_OR_SAVED)
     },
     Operation {
+        gate: WRITE,
         method: "PATCH",
         query: &[DRY_RUN],
         headers: IF_MATCH,
@@ -285,6 +321,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         ..get(TRIGGER, "patch_trigger_schedule", "Change some fields", SAVED_OR_DIFF)
     },
     Operation {
+        gate: WRITE,
         method: "DELETE",
         headers: IF_MATCH,
         refusals: STALE,
@@ -351,7 +388,11 @@ impl Operation {
     /// Every status it may answer with instead of success.
     pub(super) fn refused_with(&self) -> Vec<u16> {
         let mut statuses = vec![400, 422];
-        statuses.extend((!self.open).then_some([401, 503]).into_iter().flatten());
+        statuses.extend(match self.gate {
+            Gate::Open => &[][..],
+            Gate::RunToken => &[401, 503],
+            Gate::Token(_) => &[401, 403, 503],
+        });
         statuses.extend(self.path.contains('{').then_some(404));
         statuses.extend(self.body.as_ref().map(|_| 413));
         statuses.extend(self.refusals);

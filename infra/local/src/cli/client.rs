@@ -1,0 +1,205 @@
+//! The API as the command sees it: where it is, what to say to it, and what it answered.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Args;
+use reqwest::{Client, Method, Url};
+use serde_json::{Value, json};
+
+use super::table::plain;
+
+/// Where the API is and who asks.
+#[derive(Args)]
+pub(crate) struct Connection {
+    /// Address of the API
+    #[arg(long, global = true, env = "BELFRY_URL", default_value = "http://127.0.0.1:7600")]
+    url: String,
+    /// Token to ask with; `belfry token` prints one for this machine
+    #[arg(long, global = true, env = "BELFRY_TOKEN", hide_env_values = true)]
+    token: Option<String>,
+    /// Print what the API answered, as JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// Why a command did not do what it was asked to.
+pub(crate) enum Failure {
+    /// The API refused: its problem, as it said it.
+    Refused(Value),
+    /// Nothing was asked, or no answer came.
+    Broken(String),
+}
+
+impl From<io::Error> for Failure {
+    fn from(problem: io::Error) -> Failure {
+        Failure::Broken(problem.to_string())
+    }
+}
+
+pub(crate) type Done = Result<ExitCode, Failure>;
+
+/// A conversation with the API.
+pub(crate) struct Api {
+    base: Url,
+    token: Option<String>,
+    http: Client,
+    pub(crate) json: bool,
+}
+
+impl Connection {
+    /// Runs a command against the API and says how it went: 0 done, 1 refused.
+    pub(crate) fn run<F: Future<Output = Done>>(self, work: impl FnOnce(Api) -> F) -> ExitCode {
+        let json = self.json;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let done = match (self.open(), runtime) {
+            (Ok(api), Ok(runtime)) => runtime.block_on(work(api)),
+            (Err(failure), _) => Err(failure),
+            (_, Err(problem)) => Err(problem.into()),
+        };
+        match done {
+            Ok(code) => code,
+            Err(failure) => failure.tell(json),
+        }
+    }
+
+    fn open(self) -> Result<Api, Failure> {
+        let base = Url::parse(&self.url).ok().filter(|url| !url.cannot_be_a_base());
+        let mut base = base.ok_or_else(|| Failure::Broken(format!("{} is not a URL", self.url)))?;
+        if !base.path().trim_end_matches('/').ends_with("/api/v1")
+            && let Ok(mut path) = base.path_segments_mut()
+        {
+            path.pop_if_empty().extend(["api", "v1"]);
+        }
+        let http = Client::builder().user_agent(concat!("belfry-cli/", env!("CARGO_PKG_VERSION")));
+        let http = http.build().map_err(|problem| Failure::Broken(problem.to_string()))?;
+        Ok(Api { base, token: self.token, http, json: self.json })
+    }
+}
+
+impl Api {
+    pub(crate) async fn get(
+        &self,
+        path: &[&str],
+        query: &[(&str, Option<String>)],
+    ) -> Result<Value, Failure> {
+        self.ask(Method::GET, path, query, None, None).await
+    }
+
+    pub(crate) async fn post(&self, path: &[&str], body: &Value) -> Result<Value, Failure> {
+        self.ask(Method::POST, path, &[], Some(body), None).await
+    }
+
+    /// Asks for something. An answer that is no success is a failure.
+    pub(crate) async fn ask(
+        &self,
+        method: Method,
+        path: &[&str],
+        query: &[(&str, Option<String>)],
+        body: Option<&Value>,
+        key: Option<&str>,
+    ) -> Result<Value, Failure> {
+        let mut url = self.base.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(path);
+        }
+        for (name, value) in query {
+            if let Some(value) = value {
+                url.query_pairs_mut().append_pair(name, value);
+            }
+        }
+        let mut request = self.http.request(method, url);
+        if let Some(token) = &self.token {
+            request = request.bearer_auth(token);
+        }
+        if let Some(key) = key {
+            request = request.header("Idempotency-Key", key);
+        }
+        if let Some(body) = body {
+            request = request.header("Content-Type", "application/json").body(body.to_string());
+        }
+        let broken = |problem: reqwest::Error| {
+            let base = &self.base;
+            Failure::Broken(format!("no answer from {base}: {}", root(&problem)))
+        };
+        let answer = request.send().await.map_err(broken)?;
+        let status = answer.status();
+        let text = answer.text().await.map_err(broken)?;
+        let value = serde_json::from_str(&text).unwrap_or(Value::Null);
+        if status.is_success() {
+            return Ok(value);
+        }
+        let unnamed = json!({
+            "status": status.as_u16(),
+            "title": status.canonical_reason().unwrap_or("Refused"),
+        });
+        Err(Failure::Refused(if value.is_object() { value } else { unnamed }))
+    }
+
+    /// Every item of a list, page after page, or as many as are wanted.
+    pub(crate) async fn all(
+        &self,
+        path: &[&str],
+        query: &[(&str, Option<String>)],
+        most: usize,
+    ) -> Result<Vec<Value>, Failure> {
+        let mut items = Vec::new();
+        let mut cursor = None;
+        loop {
+            let mut query = query.to_vec();
+            query.push(("limit", Some((most - items.len()).clamp(1, PAGE).to_string())));
+            query.push(("cursor", cursor));
+            let mut page = self.get(path, &query).await?;
+            if let Value::Array(some) = page["items"].take() {
+                items.extend(some);
+            }
+            cursor = page["next_cursor"].as_str().map(str::to_owned);
+            if cursor.is_none() || items.len() >= most {
+                items.truncate(most);
+                return Ok(items);
+            }
+        }
+    }
+}
+
+/// The API gives no larger pages.
+const PAGE: usize = 200;
+
+impl Failure {
+    #[expect(clippy::print_stderr, reason = "a command's errors belong on standard error")]
+    fn tell(&self, json: bool) -> ExitCode {
+        match self {
+            Failure::Broken(problem) => eprintln!("belfry: {problem}"),
+            Failure::Refused(problem) if json => {
+                let _ = writeln!(io::stdout(), "{problem}");
+            }
+            Failure::Refused(problem) => {
+                let text = |field: &str| plain(problem[field].as_str().unwrap_or_default());
+                let title = format!("{} {}", problem["status"], text("title"));
+                match text("detail") {
+                    detail if detail.is_empty() => eprintln!("belfry: {title}"),
+                    detail => eprintln!("belfry: {title}: {detail}"),
+                }
+                for error in problem["errors"].as_array().into_iter().flatten() {
+                    let text = |name: &str| plain(error[name].as_str().unwrap_or_default());
+                    eprintln!("  {} {}", text("field"), text("message"));
+                }
+                if problem["status"] == 401 {
+                    eprintln!(
+                        "  set BELFRY_TOKEN; for this machine: export BELFRY_TOKEN=$(belfry token)"
+                    );
+                }
+            }
+        }
+        ExitCode::FAILURE
+    }
+}
+
+/// The end of a chain of causes says what happened.
+fn root(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    cause.to_string()
+}

@@ -1,0 +1,112 @@
+//! `belfry workflows`: workflow versions over the API.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::client::{Api, Connection, Done};
+use super::table::{print_fields, shown};
+use super::{fail, json_text, print_json, read_json};
+
+/// Shows and publishes workflow versions over the API.
+#[derive(Args)]
+pub(crate) struct Workflows {
+    #[command(flatten)]
+    connection: Connection,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Show a version
+    Get {
+        /// Of which workflow
+        workflow_id: String,
+        /// Which version
+        version: u32,
+    },
+    /// Publish a version; it never changes
+    Publish(Publish),
+}
+
+#[derive(Args)]
+struct Publish {
+    /// Of which workflow
+    workflow_id: String,
+    /// Which version
+    version: u32,
+    /// Read definition, target and completion from a file, or from standard input with -
+    #[arg(long, value_name = "FILE", required_unless_present = "target")]
+    file: Option<PathBuf>,
+    /// Where its runs are launched, such as '{"kind": "http", "url": "https://example.com/run"}'
+    #[arg(long, value_name = "JSON", value_parser = json_text)]
+    target: Option<Value>,
+    /// What its target is given to run
+    #[arg(long, value_name = "JSON", value_parser = json_text)]
+    definition: Option<Value>,
+    /// Its runs are done when their executor says so
+    #[arg(long)]
+    tracked: bool,
+}
+
+impl Workflows {
+    pub(crate) fn run(self) -> ExitCode {
+        match self.command {
+            Command::Get { workflow_id, version } => {
+                self.connection.run(|api| get(api, workflow_id, version))
+            }
+            Command::Publish(publish) => match publish.body() {
+                Ok(body) => {
+                    self.connection.run(|api| put(api, publish.workflow_id, publish.version, body))
+                }
+                Err(problem) => fail(&problem),
+            },
+        }
+    }
+}
+
+async fn get(api: Api, id: String, version: u32) -> Done {
+    let path = ["workflows", &id, "versions", &version.to_string()];
+    show(&api, &api.get(&path, &[]).await?)
+}
+
+async fn put(api: Api, id: String, version: u32, body: Value) -> Done {
+    let path = ["workflows", &id, "versions", &version.to_string()];
+    show(&api, &api.ask(Method::PUT, &path, &[], Some(&body), None).await?)
+}
+
+fn show(api: &Api, workflow: &Value) -> Done {
+    if api.json {
+        print_json(workflow)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let fields = ["workflow_id", "version", "completion", "target", "definition"];
+    let lines: Vec<_> = fields.iter().map(|field| (*field, shown(&workflow[*field]))).collect();
+    print_fields(&lines)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Publish {
+    fn body(&self) -> Result<Value, String> {
+        let mut body = match &self.file {
+            Some(file) => read_json(file)?,
+            None => json!({}),
+        };
+        let Some(fields) = body.as_object_mut() else {
+            return Err("the version is not a JSON object".to_owned());
+        };
+        for (field, value) in [("target", &self.target), ("definition", &self.definition)] {
+            if let Some(value) = value {
+                fields.insert(field.to_owned(), value.clone());
+            }
+        }
+        if self.tracked {
+            fields.insert("completion".to_owned(), json!("tracked"));
+        }
+        Ok(body)
+    }
+}

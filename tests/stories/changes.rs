@@ -1,0 +1,68 @@
+//! The change log: who did what, when, from where, what it was before; and nothing of it is ever
+//! written over.
+
+use belfry_tests::World;
+use chrono::Duration;
+use serde_json::{Value, json};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_write_is_in_the_log_and_stays_as_it_was_written() {
+    let world = World::new().await;
+    world.schedule("report", "0 9 * * *", &json!({})).await;
+    let log = async || {
+        let page = world.ok("GET", "/schedules/report/changes?limit=200", &Value::Null).await;
+        let mut items = page["items"].as_array().unwrap().clone();
+        items.reverse();
+        items
+    };
+    let mut known = log().await;
+    let patch = json!({"timezone": "Europe/Zurich"});
+    for (method, path, body, verb) in [
+        ("PATCH", "/schedules/report", &patch, "updated"),
+        ("POST", "/schedules/report/trigger", &Value::Null, "triggered"),
+        ("POST", "/schedules/report/trigger", &Value::Null, "triggered"),
+        ("POST", "/schedules/report/pause", &json!({"note": "lunch"}), "paused"),
+        ("POST", "/schedules/report/resume", &Value::Null, "resumed"),
+    ] {
+        world.ok(method, path, body).await;
+        let now = log().await;
+        assert_eq!(now.len(), known.len() + 1, "{verb}: {now:#?}");
+        assert_eq!(now[..known.len()], known[..], "{verb} wrote over what was there");
+        let entry = now.last().unwrap();
+        assert_eq!((&entry["verb"], &entry["by"]), (&json!(verb), &json!("ann")));
+        assert_eq!(entry["from"], json!({"ip": "127.0.0.1", "user_agent": "story"}));
+        known = now;
+        world.time.set(world.now() + Duration::seconds(1));
+    }
+    let zone = json!({"field": "timezone", "old": "UTC", "new": "Europe/Zurich"});
+    assert_eq!(known[1]["changes"], json!([zone]));
+    let runs: Vec<_> = known.iter().filter_map(|entry| entry["run_id"].as_str()).collect();
+    assert_eq!(runs.len(), 2);
+    assert_ne!(runs[0], runs[1]);
+
+    // One request is one entry, however often it is asked, and a page goes on behind it.
+    let key = [("idempotency-key", "order-7")];
+    for _ in 0..3 {
+        let path = "/schedules/report/trigger";
+        world.call_as(Some("ann"), "POST", path, &Value::Null, &key).await;
+    }
+    let now = log().await;
+    assert_eq!(now.len(), known.len() + 1);
+    let mut paged = Vec::new();
+    let mut cursor = String::new();
+    loop {
+        let path = format!("/schedules/report/changes?limit=1&cursor={cursor}");
+        let page = world.ok("GET", &path, &Value::Null).await;
+        paged.extend(page["items"].as_array().unwrap().clone());
+        match page["next_cursor"].as_str() {
+            Some(next) => cursor = next.to_owned(),
+            None => break,
+        }
+    }
+    paged.reverse();
+    assert_eq!(paged, now);
+    // Runs by hand change nothing about the fires that are expected.
+    world.pass(Duration::hours(24)).await;
+    let ledger = world.ok("GET", "/schedules/report/ledger", &Value::Null).await;
+    assert_eq!((&ledger["expected"], &ledger["unexplained"]), (&json!(1), &json!([])), "{ledger}");
+}
