@@ -1,5 +1,7 @@
-//! The HTTP API: one router, fed with API Gateway's HTTP API events in AWS and locally.
+//! HTTP: the API's one router and the console, fed with API Gateway's HTTP API events in AWS and
+//! locally.
 
+mod console;
 mod problem;
 mod request;
 mod routes;
@@ -11,6 +13,11 @@ use crate::app::App;
 
 /// Answers one request.
 pub async fn handle(app: &App, event: ApiGatewayV2httpRequest) -> ApiGatewayV2httpResponse {
+    let path = event.raw_path.as_deref().unwrap_or("/");
+    let seen = event.headers.get("if-none-match").and_then(|value| value.to_str().ok());
+    if let Some(file) = console::answer(event.request_context.http.method.as_str(), path, seen) {
+        return file.into_event();
+    }
     let answer = match request::Request::read(event) {
         Ok(request) => routes::route(app, &request).await,
         Err(problem) => Err(problem),

@@ -1,0 +1,25 @@
+// What a place shows when it has nothing to show: loading, empty, gone wrong.
+
+import { h } from "../dom.js";
+
+export function waiting(what = "Loading…") {
+  return h("p", { class: "waiting", role: "status" }, what);
+}
+
+export function empty(title, text, action) {
+  return h("div", { class: "empty" }, h("h2", null, title), h("p", null, text), action);
+}
+
+/** A problem, with a way to try again. */
+export function broken(problem, again) {
+  const title = problem.status === 404 ? "Not found" : "That did not work";
+  return h("div", { class: "empty", role: "alert" },
+    h("h2", null, title),
+    h("p", null, problem.sentence ?? problem.message),
+    again && h("button", { class: "button", type: "button", onclick: again }, "Try again"));
+}
+
+/** Warnings, one under the other. */
+export function notes(kind, messages) {
+  return h("ul", { class: "notes" }, messages.map((message) => h("li", { class: `note ${kind}` }, h("span", null, message))));
+}
