@@ -3,6 +3,7 @@
 
 mod api;
 mod cost;
+mod editor;
 mod edits;
 mod firing;
 mod launching;

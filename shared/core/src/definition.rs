@@ -295,7 +295,10 @@ impl Form {
         let cron_expr = match cron_expr {
             Some(Value::String(text)) => match Cron::parse(&text, id.as_str()) {
                 Ok(cron) => Some(cron.text().to_owned()),
-                Err(problem) => self.problem("cron_expr", problem.to_string()),
+                Err(problem) => {
+                    self.problems.push(Invalid::cron(&text, &problem));
+                    None
+                }
             },
             Some(_) => self.problem("cron_expr", "must be a text"),
             None => self.problem("cron_expr", "is required"),

@@ -6,6 +6,7 @@
 pub mod catchup;
 pub mod change;
 pub mod definition;
+pub mod diff;
 pub mod expected;
 mod form;
 pub mod id;
@@ -17,6 +18,7 @@ pub mod launch;
 pub mod ledger;
 pub mod overlap;
 pub mod plan;
+pub mod prices;
 pub mod recovery;
 pub mod run;
 pub mod schedule;

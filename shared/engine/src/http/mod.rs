@@ -2,9 +2,11 @@
 //! locally.
 
 mod console;
+mod presets;
 mod problem;
 mod request;
 mod routes;
+mod timezones;
 mod validate;
 
 use aws_lambda_events::apigw::{ApiGatewayV2httpRequest, ApiGatewayV2httpResponse};

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::problem::Problem;
 use super::request::{Answer, Request};
-use super::validate;
+use super::{presets, timezones, validate};
 use crate::app::App;
 use crate::manage::{self, Saving, Trigger, Wanted};
 use crate::store::{HistoryQuery, is_change_cursor};
@@ -28,6 +28,14 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
     let segments: Vec<&str> = request.segments.iter().map(String::as_str).collect();
     match (request.method.as_str(), segments.as_slice()) {
         ("GET", ["health"]) => Ok(health()),
+        ("GET", ["presets"]) => {
+            request.caller()?;
+            Ok(Answer::json(200, &presets::presets()))
+        }
+        ("GET", ["timezones"]) => {
+            request.caller()?;
+            Ok(Answer::json(200, &timezones::timezones(&app.settings.house, app.now())))
+        }
         ("GET", ["schedules"]) => list(app, request).await,
         ("POST", ["schedules"]) => create(app, request).await,
         ("POST", ["schedules", "validate"]) => {
@@ -39,14 +47,9 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
             Ok(tagged(Answer::json(200, &schedule), revision))
         }
         ("PUT", ["schedules", id]) => {
-            let (id, body) = (named::<ScheduleId>("schedule_id", id)?, request.json()?);
-            let if_match = request.if_match()?;
-            Ok(saved(&manage::put(app, request.caller()?, &id, &body, if_match).await?))
+            put(app, request, &named("schedule_id", id)?, &request.json()?).await
         }
-        ("PATCH", ["schedules", id]) => {
-            let (id, body, if_match) = (known(id)?, request.json()?, request.if_match()?);
-            Ok(saved(&manage::patch(app, request.caller()?, &id, &body, if_match).await?))
-        }
+        ("PATCH", ["schedules", id]) => patch(app, request, &known(id)?, &request.json()?).await,
         ("DELETE", ["schedules", id]) => {
             manage::delete(app, request.caller()?, &known(id)?, request.if_match()?).await?;
             Ok(Answer::empty(204))
@@ -109,7 +112,7 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
 /// Nothing is here, or not for this method.
 fn refuse_method(path: &[&str]) -> Routed {
     let methods = match path {
-        ["health"] | ["stats"] => "GET",
+        ["health"] | ["stats"] | ["presets"] | ["timezones"] => "GET",
         ["schedules"] => "GET, POST",
         ["schedules", "validate"] => "POST",
         ["schedules", _] => "GET, PUT, PATCH, DELETE",
@@ -136,6 +139,22 @@ async fn create(app: &App, request: &Request) -> Routed {
     };
     let saving = manage::create(app, request.caller()?, &id, &body).await?;
     Ok(saved(&saving).with("location", format!("/api/v1/schedules/{id}")))
+}
+
+async fn put(app: &App, request: &Request, id: &ScheduleId, body: &Value) -> Routed {
+    let (caller, if_match) = (request.caller()?, request.if_match()?);
+    if flag(request, "dry_run")? {
+        return Ok(Answer::json(200, &manage::diff_put(app, caller, id, body, if_match).await?));
+    }
+    Ok(saved(&manage::put(app, caller, id, body, if_match).await?))
+}
+
+async fn patch(app: &App, request: &Request, id: &ScheduleId, body: &Value) -> Routed {
+    let (caller, if_match) = (request.caller()?, request.if_match()?);
+    if flag(request, "dry_run")? {
+        return Ok(Answer::json(200, &manage::diff_patch(app, caller, id, body, if_match).await?));
+    }
+    Ok(saved(&manage::patch(app, caller, id, body, if_match).await?))
 }
 
 async fn list(app: &App, request: &Request) -> Routed {
@@ -199,6 +218,14 @@ fn time(request: &Request, name: &str) -> Result<Option<Instant>, Problem> {
         instant::parse(text).ok_or_else(|| Problem::field(name, "must be an RFC 3339 time"))
     });
     parsed.transpose()
+}
+
+fn flag(request: &Request, name: &str) -> Result<bool, Problem> {
+    match request.query(name) {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(_) => Err(Problem::field(name, "must be true or false")),
+    }
 }
 
 fn limit(request: &Request) -> Result<usize, Problem> {

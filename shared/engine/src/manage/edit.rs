@@ -210,7 +210,7 @@ pub(super) async fn load(
     }
 }
 
-fn owned(both: (Clock, Spec), caller: &Caller) -> Result<(Clock, Spec), Refusal> {
+pub(super) fn owned(both: (Clock, Spec), caller: &Caller) -> Result<(Clock, Spec), Refusal> {
     if both.0.owner == caller.sub { Ok(both) } else { Err(Refusal::NotFound("schedule")) }
 }
 
@@ -218,14 +218,14 @@ fn crowded() -> Refusal {
     Refusal::Conflict("others keep changing this schedule".to_owned())
 }
 
-fn check_revision(clock: &Clock, if_match: Option<u64>) -> Result<(), Refusal> {
+pub(super) fn check_revision(clock: &Clock, if_match: Option<u64>) -> Result<(), Refusal> {
     match if_match {
         Some(seen) if seen != clock.revision => Err(Refusal::Stale { current: clock.revision }),
         _ => Ok(()),
     }
 }
 
-fn payload(body: &Value) -> Option<&Value> {
+pub(super) fn payload(body: &Value) -> Option<&Value> {
     body.get("payload").or_else(|| body.get("test_payload"))
 }
 
@@ -240,13 +240,13 @@ pub(super) fn check_size(payload: Option<&Value>) -> Result<(), Refusal> {
     }
 }
 
-fn read(app: &App, body: &Value, id: &ScheduleId) -> Result<Definition, Refusal> {
+pub(super) fn read(app: &App, body: &Value, id: &ScheduleId) -> Result<Definition, Refusal> {
     check_size(payload(body))?;
     Definition::parse(body, id, &app.settings.house).map_err(Refusal::Invalid)
 }
 
 /// The version a definition means. A schedule without something to execute it is refused.
-async fn resolve_version(app: &App, definition: &Definition) -> Result<u32, Refusal> {
+pub(super) async fn resolve_version(app: &App, definition: &Definition) -> Result<u32, Refusal> {
     let id = &definition.workflow_id;
     match definition.version {
         Some(version) => match app.workflow(id, version).await? {

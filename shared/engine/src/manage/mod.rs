@@ -1,5 +1,6 @@
 //! Managing schedules, runs and workflows: what the API does, without HTTP.
 
+mod diff;
 mod edit;
 mod ledger;
 mod read;
@@ -10,6 +11,7 @@ mod workflows;
 
 use belfry_core::invalid::Invalid;
 
+pub use diff::{diff_patch, diff_put};
 pub use edit::{Saving, create, delete, patch, pause, preview_resume, put, resume};
 pub use ledger::{changes, ledger};
 pub use read::{Listing, Wanted, list, one};

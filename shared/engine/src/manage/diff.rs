@@ -1,0 +1,97 @@
+//! What a save would do, without doing it.
+
+use belfry_core::change::differences;
+use belfry_core::definition::Definition;
+use belfry_core::diff::{Diff, Fires};
+use belfry_core::id::ScheduleId;
+use belfry_core::instant::{self, Instant};
+use belfry_core::prices::{Consumption, PRICES};
+use serde_json::{Value, json};
+
+use super::edit::{check_revision, check_size, load, owned, payload, read, resolve_version};
+use super::{Caller, Refusal};
+use crate::app::App;
+use crate::store::Stored;
+
+/// What a put of `body` would do.
+pub async fn diff_put(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    body: &Value,
+    if_match: Option<u64>,
+) -> Result<Value, Refusal> {
+    let definition = read(app, body, id)?;
+    let (old, created_at) = match app.store.schedule(id).await? {
+        Stored::Schedule(both) => {
+            let (clock, spec) = owned(*both, caller)?;
+            check_revision(&clock, if_match)?;
+            (Some(Definition::of(&clock, &spec)), clock.created_at)
+        }
+        _ if if_match.is_some() => return Err(Refusal::Stale { current: 0 }),
+        _ => (None, instant::whole_second(app.now())),
+    };
+    diff(app, id, old, definition, created_at).await
+}
+
+/// What a patch with `body` would do.
+pub async fn diff_patch(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    body: &Value,
+    if_match: Option<u64>,
+) -> Result<Value, Refusal> {
+    check_size(payload(body))?;
+    let (clock, spec) = load(app, caller, id).await?;
+    check_revision(&clock, if_match)?;
+    let old = Definition::of(&clock, &spec);
+    let new = old.patched(body, id, &app.settings.house).map_err(Refusal::Invalid)?;
+    diff(app, id, Some(old), new, clock.created_at).await
+}
+
+async fn diff(
+    app: &App,
+    id: &ScheduleId,
+    old: Option<Definition>,
+    new: Definition,
+    created_at: Instant,
+) -> Result<Value, Refusal> {
+    let version = resolve_version(app, &new).await?;
+    let new = Definition { version: Some(version), ..new };
+    Ok(view(id, old.as_ref(), &new, created_at, app.now()))
+}
+
+fn view(
+    id: &ScheduleId,
+    old: Option<&Definition>,
+    new: &Definition,
+    created_at: Instant,
+    now: Instant,
+) -> Value {
+    let before = old.and_then(|old| Fires::of(&old.timing, old.paused, id, created_at));
+    let after = Fires::of(&new.timing, new.paused, id, created_at);
+    let diff = Diff::between(before.as_ref(), after.as_ref(), now);
+    let runs = after.as_ref().map_or(0.0, |fires| fires.per_month(now));
+    let each = Consumption::of_run(new.policies.overlap_policy, new.payload.to_string().len());
+    let texts = |all: &[Instant]| all.iter().map(|at| instant::text(*at)).collect::<Vec<_>>();
+    json!({
+        "dry_run": true,
+        "valid": true,
+        "creates": old.is_none(),
+        "changes": differences(old, new),
+        "fires": {
+            "from": instant::text(now),
+            "to": instant::text(diff.to),
+            "added_count": diff.added_count,
+            "removed_count": diff.removed_count,
+            "kept_count": diff.kept_count,
+            "added": texts(&diff.added),
+            "removed": texts(&diff.removed),
+            "truncated": diff.truncated,
+        },
+        "dst": after.map(|fires| fires.clock_changes(now)).unwrap_or_default(),
+        "runs_per_month": (runs * 10.0).round() / 10.0,
+        "cost_per_month_usd": PRICES.cost(runs, &each),
+    })
+}
