@@ -49,7 +49,7 @@ export function moment(at, zone = MINE) {
 export function offset(at, zone = MINE) {
   const part = format(zone, { timeZoneName: "shortOffset" })
     .formatToParts(new Date(at)).find(({ type }) => type === "timeZoneName");
-  return part.value.replace("GMT", "UTC");
+  return part.value.replace("GMT", "UTC").replace("UTC+0", "UTC");
 }
 
 const UNITS = [["d", 86_400_000], ["h", 3_600_000], ["min", 60_000], ["s", 1000]];

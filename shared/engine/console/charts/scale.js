@@ -1,5 +1,20 @@
 // Scales: numbers to places, and the round numbers to write beside them.
 
+/** The page's measures, as the style sheets have them. */
+const PAGE = 1240;
+const NARROW = 720;
+
+/**
+ * How wide a chart can be, in pixels, of so many beside each other: drawn at the size they are
+ * shown, their texts are as large as all others.
+ */
+export function room(beside = 1) {
+  const page = Math.min(innerWidth, PAGE);
+  if (page <= NARROW) return page - 24 - 34;
+  const sheet = beside > 1 && page > 900 ? (page - 40 - 16) / 2 : page - 40;
+  return Math.round(sheet - 34);
+}
+
 /** A function from `[low, high]` to `[from, to]`. */
 export function linear(low, high, from, to) {
   const size = high - low || 1;

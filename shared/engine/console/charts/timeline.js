@@ -2,27 +2,27 @@
 
 import { s } from "../dom.js";
 import { day, fromNow, moment, shortClock, span } from "../time.js";
-import { linear } from "./scale.js";
+import { linear, room } from "./scale.js";
 
-const WIDTH = 880;
 const HEIGHT = 74;
-const MARKS = 5;
 
 /** @param {string[]} fires ascending */
 export function timeline(fires, zone, now = Date.now()) {
+  const width = room();
+  const many = width > 600 ? 6 : 3;
   const times = fires.map((at) => Date.parse(at)).filter((at) => at >= now);
   const end = times.at(-1) ?? now + 1;
-  const x = linear(now, end, 14, WIDTH - 14);
+  const x = linear(now, end, 14, width - 14);
   const far = end - now > 36 * 3_600_000;
   const says = `The next ${times.length} fires, within ${span(end - now)}`;
-  const marks = Array.from({ length: MARKS }, (_, at) => now + ((end - now) * at) / (MARKS - 1));
+  const marks = Array.from({ length: many }, (_, at) => now + ((end - now) * at) / (many - 1));
   const mark = (at, place) => s("g", null,
     s("line", { class: "axis", x1: x(at), x2: x(at), y1: 44, y2: 50 }),
     s("text", {
-      x: x(at), y: 66, "text-anchor": place === 0 ? "start" : place === MARKS - 1 ? "end" : "middle",
+      x: x(at), y: 66, "text-anchor": place === 0 ? "start" : place === many - 1 ? "end" : "middle",
     }, place === 0 ? "now" : far ? day(at, zone) : shortClock(at, zone)));
-  return s("svg", { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": says },
-    s("line", { class: "axis", x1: 14, x2: WIDTH - 14, y1: 44.5, y2: 44.5 }),
+  return s("svg", { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": says },
+    s("line", { class: "axis", x1: 14, x2: width - 14, y1: 44.5, y2: 44.5 }),
     marks.map(mark),
     s("line", { class: "now", x1: 14, x2: 14, y1: 8, y2: 44 }),
     times.map((at, place) => s("rect", {

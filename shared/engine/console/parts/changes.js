@@ -37,11 +37,19 @@ function table(items) {
     h("tbody", null, items.map((change) => h("tr", null,
       h("td", { class: "nowrap" }, moment(change.at)),
       h("td", null, change.by),
-      h("td", null, h("strong", null, change.verb), h("ul", null, (change.changes ?? []).map(line)))))));
+      h("td", null, what(change))))));
+}
+
+/** A schedule that was made has all its fields to tell; they are there for whoever asks. */
+function what({ verb, changes = [] }) {
+  const fields = h("ul", null, changes.map(line));
+  if (verb !== "created") return [h("strong", null, verb), fields];
+  return h("details", null, h("summary", null, h("strong", null, verb), h("span", { class: "soft" }, ` with ${changes.length} fields`)), fields);
 }
 
 /** One field: what it was and what it is. */
 export function line({ field, old, new: now }) {
   const text = (value) => (value === null || value === undefined ? "nothing" : typeof value === "string" ? value : JSON.stringify(value));
-  return h("li", { class: "small" }, h("span", { class: "soft" }, `${field}: `), h("del", null, text(old)), " → ", h("ins", null, text(now)));
+  const before = old !== null && old !== undefined && [h("del", null, text(old)), " → "];
+  return h("li", { class: "small" }, h("span", { class: "soft" }, `${field}: `), before, h("ins", null, text(now)));
 }

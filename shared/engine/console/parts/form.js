@@ -4,16 +4,17 @@ import { h, put } from "../dom.js";
 
 /**
  * A labelled field.
- * @param {{id: string, label: any, hint?: any, control: HTMLElement}} given
+ * @param {{id: string, label: any, hint?: any, control: HTMLElement, around?: HTMLElement}} given
+ *   `around` is what holds the control, if it is not the control itself
  * @returns {{element: HTMLElement, complain: (text?: string) => void}}
  */
-export function field({ id, label, hint, control }) {
+export function field({ id, label, hint, control, around = control }) {
   const wrong = h("p", { class: "wrong", id: `${id}-wrong`, role: "alert" });
   const described = hint ? `${id}-hint ${id}-wrong` : `${id}-wrong`;
   control.id = id;
   control.setAttribute("aria-describedby", described);
   const element = h("div", { class: "field" },
-    h("label", { for: id }, label), control,
+    h("label", { for: id }, label), around,
     hint && h("p", { class: "hint", id: `${id}-hint` }, hint), wrong);
   const complain = (text = "") => {
     put(wrong, text);

@@ -15,7 +15,7 @@ const EVERY_MS = 2500;
 const PAGE = 25;
 
 export function historyTable(id, signal) {
-  const asked = { status: "", from: "", to: "" };
+  const asked = { status: "", from: "", to: "", planned: false };
   let pages = 1;
   let runs = null;
   const body = h("div", { class: "scroll" }, waiting());
@@ -25,7 +25,7 @@ export function historyTable(id, signal) {
       const found = [];
       let cursor;
       for (let page = 0; page < pages; page += 1) {
-        const query = { status: asked.status, from: fromField(asked.from), to: fromField(asked.to), cursor, limit: PAGE };
+        const query = { status: asked.status, from: fromField(asked.from), to: fromField(asked.to) ?? (asked.planned ? null : new Date().toISOString()), cursor, limit: PAGE };
         const answer = await api.runs(id, query, signal);
         found.push(...answer.items);
         cursor = answer.next_cursor;
@@ -42,7 +42,7 @@ export function historyTable(id, signal) {
 
   function draw(more) {
     const filtered = Object.values(asked).some(Boolean);
-    if (!runs.length) return put(body, filtered ? empty("Nothing fits", "No run fits what is asked for.") : empty("No runs yet", "The first one appears shortly before its second."));
+    if (!runs.length) return put(body, filtered ? empty("Nothing fits", "No run fits what is asked for.") : empty("No runs yet", "The first one appears when its second has come."));
     refresh(body, table(runs), more && h("div", { class: "more" }, h("button", { class: "button", type: "button", "data-key": "more", onclick: () => { pages += 1; look(); } }, "Show more")));
   }
   const change = (name) => (value) => {
@@ -55,7 +55,8 @@ export function historyTable(id, signal) {
   return h("section", { class: "sheet", "aria-label": "Runs" },
     h("header", null, h("h2", null, "Runs"), h("div", { class: "filters" },
       select([["", "Any status"], ...Object.entries(RUN).map(([value, [text]]) => [value, text])], "", change("status"), { "aria-label": "Status of the run" }),
-      when("from", "From"), when("to", "To"))),
+      when("from", "From"), when("to", "To"),
+      h("label", { class: "inline" }, h("input", { type: "checkbox", onchange: (event) => change("planned")(event.target.checked) }), "Planned too"))),
     body);
 }
 

@@ -35,7 +35,7 @@ export async function editor(main, { id, signal }) {
       api.schedules({ limit: 200 }, signal),
     ]);
     if (signal.aborted) return;
-    const workflows = [...new Set(["demo", ...others.items.map(({ workflow_id }) => workflow_id)])].sort();
+    const workflows = [...new Set(others.items.map(({ workflow_id }) => workflow_id))].sort();
     draw(main, found, presets.items, workflows, signal);
   } catch (problem) {
     if (problem.name !== "AbortError") put(main, broken(problem, () => editor(main, { id, signal })));
@@ -88,9 +88,8 @@ function draw(main, found, presets, workflows, signal) {
   const cron = field({ id: "f-cron_expr", label: "Expression", hint: "5 fields from the minute, 6 from the second, macros, L W # H, and AWS's cron(), rate(), at().", control: expression });
   complain.cron_expr = cron.complain;
   cron.element.insertBefore(pointer, expression.nextSibling);
-  const zoneField = field({ id: "f-timezone", label: "Time zone", hint: zone.now, control: zone.input });
+  const zoneField = field({ id: "f-timezone", label: "Time zone", hint: zone.now, control: zone.input, around: zone.element });
   complain.timezone = zoneField.complain;
-  zoneField.element.insertBefore(zone.element, zoneField.element.children[1]);
 
   const rules = policies(draft, (name, value) => { draft[name] = value; if (name.startsWith("dst_")) look(); });
   Object.assign(complain, rules.complain);
@@ -145,13 +144,13 @@ function draw(main, found, presets, workflows, signal) {
   const what = h("section", { class: "sheet", "aria-label": "What runs" }, h("header", null, h("h2", null, "What runs")),
     h("div", { class: "body" },
       h("div", { class: "fields" }, text("name", "Name"), !found && name()),
-      h("div", { class: "fields" }, text("workflow_id", "Workflow", { list: "known-workflows", hint: "What to launch; must exist.", attributes: { spellcheck: "false" } }), text("version", "Version", { hint: "Empty takes the newest.", attributes: { inputmode: "numeric", placeholder: "newest" } })), options,
+      h("div", { class: "fields" }, text("workflow_id", "Workflow", { list: "known-workflows", hint: "What to launch; it must exist.", attributes: { spellcheck: "false", placeholder: "such as demo" } }), text("version", "Version", { hint: "Empty takes the newest.", attributes: { inputmode: "numeric", placeholder: "newest" } })), options,
       text("description", "Description", { area: true }), tagRows(draft.tags, set("tags"))));
   const timing = h("section", { class: "sheet", "aria-label": "When" }, h("header", null, h("h2", null, "When")),
     h("div", { class: "body" },
       h("div", { class: "field" }, h("span", { class: "label" }, "Presets"), h("div", { class: "chips", role: "group", "aria-label": "Presets" }, presetButtons)),
       cron.element, drawn.element,
-      h("div", { class: "fields" }, zoneField.element, when("start_at", "Not before"), when("end_at", "Not after"))));
+      zoneField.element, h("div", { class: "fields" }, when("start_at", "Not before"), when("end_at", "Not after"))));
 
   put(main,
     h("div", { class: "head" }, h("div", { class: "title" },

@@ -1,6 +1,7 @@
 //! The console: static files in the function itself, for a browser that then calls the API with a
 //! token of its own. They say nothing about anybody, so no token is needed to read them.
 
+use belfry_core::id::hex;
 use sha2::{Digest, Sha256};
 
 use super::problem::Problem;
@@ -97,7 +98,7 @@ pub(super) fn answer(method: &str, path: &str, seen: Option<&str>) -> Option<Ans
 }
 
 fn file_answer(path: &str, text: &str, seen: Option<&str>) -> Answer {
-    let etag = format!("\"{:x}\"", Sha256::digest(text));
+    let etag = format!("\"{}\"", &hex(&Sha256::digest(text))[..32]);
     let known = seen.is_some_and(|seen| {
         seen.split(',').any(|tag| tag.trim().trim_start_matches("W/") == etag || tag.trim() == "*")
     });
