@@ -2,6 +2,7 @@
 //! in a world whose time can be moved.
 
 mod api;
+mod console;
 mod cost;
 mod editor;
 mod edits;

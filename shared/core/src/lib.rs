@@ -17,6 +17,7 @@ pub mod json_text;
 pub mod launch;
 pub mod ledger;
 pub mod overlap;
+pub mod overview;
 pub mod plan;
 pub mod prices;
 pub mod recovery;

@@ -1,5 +1,6 @@
 //! The routes: every call there is, in one place.
 
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use belfry_core::cron::tzdb_version;
@@ -21,6 +22,8 @@ use crate::store::{HistoryQuery, is_change_cursor};
 const PAGE: usize = 50;
 /// No page is larger.
 const MAX_PAGE: usize = 200;
+/// No list tells of more runs of each schedule.
+const MAX_RECENT: usize = 100;
 
 type Routed = Result<Answer, Problem>;
 
@@ -78,6 +81,9 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
             Ok(Answer::json(200, &ledger))
         }
         ("GET", ["schedules", id, "changes"]) => changes(app, request, &known(id)?).await,
+        ("GET", ["overview"]) => {
+            Ok(Answer::json(200, &manage::overview(app, request.caller()?).await?))
+        }
         ("GET", ["stats"]) => {
             Ok(Answer::json(200, &manage::overall(app, request.caller()?).await?))
         }
@@ -112,7 +118,7 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
 /// Nothing is here, or not for this method.
 fn refuse_method(path: &[&str]) -> Routed {
     let methods = match path {
-        ["health"] | ["stats"] | ["presets"] | ["timezones"] => "GET",
+        ["health"] | ["stats"] | ["overview"] | ["presets"] | ["timezones"] => "GET",
         ["schedules"] => "GET, POST",
         ["schedules", "validate"] => "POST",
         ["schedules", _] => "GET, PUT, PATCH, DELETE",
@@ -167,6 +173,7 @@ async fn list(app: &App, request: &Request) -> Routed {
         status: choice::<schedule::Status>(request, "status", statuses)?,
         workflow_id: request.query("workflow_id").map(|id| named("workflow_id", id)).transpose()?,
         tag: request.query("tag").map(tag),
+        recent: whole_number(request, "recent", 0..=MAX_RECENT, 0)?,
         limit: limit(request)?,
         cursor: request.query("cursor").map(|cursor| named("cursor", cursor)).transpose()?,
     };
@@ -229,10 +236,22 @@ fn flag(request: &Request, name: &str) -> Result<bool, Problem> {
 }
 
 fn limit(request: &Request) -> Result<usize, Problem> {
-    match request.query("limit").map(str::parse) {
-        None => Ok(PAGE),
-        Some(Ok(limit)) if (1..=MAX_PAGE).contains(&limit) => Ok(limit),
-        Some(_) => Err(Problem::field("limit", format!("must be a number from 1 to {MAX_PAGE}"))),
+    whole_number(request, "limit", 1..=MAX_PAGE, PAGE)
+}
+
+fn whole_number(
+    request: &Request,
+    name: &str,
+    allowed: RangeInclusive<usize>,
+    otherwise: usize,
+) -> Result<usize, Problem> {
+    match request.query(name).map(str::parse) {
+        None => Ok(otherwise),
+        Some(Ok(number)) if allowed.contains(&number) => Ok(number),
+        Some(_) => {
+            let (from, to) = allowed.into_inner();
+            Err(Problem::field(name, format!("must be a number from {from} to {to}")))
+        }
     }
 }
 

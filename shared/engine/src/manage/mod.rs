@@ -3,6 +3,7 @@
 mod diff;
 mod edit;
 mod ledger;
+mod overview;
 mod read;
 mod runs;
 mod settle;
@@ -14,6 +15,7 @@ use belfry_core::invalid::Invalid;
 pub use diff::{diff_patch, diff_put};
 pub use edit::{Saving, create, delete, patch, pause, preview_resume, put, resume};
 pub use ledger::{changes, ledger};
+pub use overview::overview;
 pub use read::{Listing, Wanted, list, one};
 pub use runs::{Trigger, feedback, history, one_run, trigger};
 pub use stats::overall;

@@ -5,15 +5,19 @@ use belfry_core::id::{ScheduleId, WorkflowId};
 use belfry_core::instant::Instant;
 use belfry_core::schedule::{Clock, Spec, Status};
 use belfry_core::view;
+use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::Value;
 
 use super::edit::load;
-use super::stats::of_schedule;
+use super::stats::{CONCURRENCY, in_short, of_schedule};
 use super::{Caller, Refusal};
 use crate::app::App;
+use crate::fault::Fault;
 
 /// Schedules read at once while looking for those that are wanted.
 const PAGE: usize = 50;
+/// Schedules looked at in one call: a filter that few fit must not read them all.
+const MAX_LOOKED_AT: usize = 2000;
 
 /// Which schedules are wanted.
 #[derive(Clone, Debug)]
@@ -24,6 +28,8 @@ pub struct Wanted {
     pub workflow_id: Option<WorkflowId>,
     /// Only those with this tag, or with this tag and value.
     pub tag: Option<(String, Option<String>)>,
+    /// How many of each schedule's newest runs are told of; 0 for none, they cost a query each.
+    pub recent: usize,
     /// At most so many.
     pub limit: usize,
     /// The name the previous page ended at.
@@ -38,8 +44,7 @@ pub struct Listing {
     pub next_cursor: Option<String>,
 }
 
-/// One schedule with its statistics, and its revision. Lists leave them out: they cost a query
-/// each.
+/// One schedule with its statistics, and its revision.
 pub async fn one(app: &App, caller: &Caller, id: &ScheduleId) -> Result<(Value, u64), Refusal> {
     let (clock, spec) = load(app, caller, id).await?;
     let mut schedule = object(&view::schedule(&clock, &spec, app.now()));
@@ -51,24 +56,54 @@ pub async fn one(app: &App, caller: &Caller, id: &ScheduleId) -> Result<(Value, 
 /// schedules made meanwhile neither repeat nor hide others.
 pub async fn list(app: &App, caller: &Caller, wanted: &Wanted) -> Result<Listing, Refusal> {
     let now = app.now();
-    let mut items = Vec::new();
+    let found = find(app, caller, wanted, now).await?;
+    let shown = found.schedules.iter().map(|(clock, spec)| shown(app, clock, spec, wanted.recent));
+    let shown: Vec<_> = shown.collect();
+    let items = stream::iter(shown).buffered(CONCURRENCY).try_collect().await?;
+    Ok(Listing { items, next_cursor: found.cursor.map(|id| id.to_string()) })
+}
+
+async fn shown(app: &App, clock: &Clock, spec: &Spec, recent: usize) -> Result<Value, Fault> {
+    let mut schedule = object(&view::schedule(clock, spec, app.now()));
+    if recent > 0 {
+        schedule.extend(in_short(app, clock, recent).await?);
+    }
+    Ok(Value::Object(schedule))
+}
+
+/// Some schedules that were looked for.
+pub(super) struct Found {
+    pub(super) schedules: Vec<(Clock, Spec)>,
+    /// Behind which the search goes on; `None` if it is over.
+    pub(super) cursor: Option<ScheduleId>,
+}
+
+/// The caller's schedules that are wanted, as many as are wanted or as a call may look at.
+pub(super) async fn find(
+    app: &App,
+    caller: &Caller,
+    wanted: &Wanted,
+    now: Instant,
+) -> Result<Found, Fault> {
+    let mut schedules = Vec::new();
     let mut cursor = wanted.cursor.clone();
-    loop {
+    for _ in 0..MAX_LOOKED_AT / PAGE {
         let ids = app.store.schedules_of(&caller.sub, PAGE, cursor.as_ref()).await?;
         for (clock, spec) in app.store.schedules(&ids).await? {
             if wanted.fits(&clock, &spec, now) {
-                items.push(view::schedule(&clock, &spec, now));
-                if items.len() == wanted.limit {
-                    let next_cursor = Some(clock.schedule_id.to_string());
-                    return Ok(Listing { items, next_cursor });
+                let id = clock.schedule_id.clone();
+                schedules.push((clock, spec));
+                if schedules.len() == wanted.limit {
+                    return Ok(Found { schedules, cursor: Some(id) });
                 }
             }
         }
         if ids.len() < PAGE {
-            return Ok(Listing { items, next_cursor: None });
+            return Ok(Found { schedules, cursor: None });
         }
         cursor = ids.into_iter().next_back();
     }
+    Ok(Found { schedules, cursor })
 }
 
 impl Wanted {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use belfry_core::definition::object;
-use belfry_core::id::ScheduleId;
+use belfry_core::id::{RunId, ScheduleId};
+use belfry_core::instant::Instant;
 use belfry_core::schedule::Clock;
 use belfry_core::stats::{Stats, durations, last_status};
 use belfry_core::trace::Trace;
@@ -19,19 +20,33 @@ const OF_ONE: usize = 1000;
 /// Schedules looked at for the statistics of a caller.
 const SCHEDULES: usize = 200;
 /// Runs looked at of each of them.
-const OF_EACH: usize = 100;
+pub(super) const OF_EACH: usize = 100;
 /// Schedules read at once.
 const TOGETHER: usize = 50;
 /// Queries under way at once.
-const CONCURRENCY: usize = 16;
+pub(super) const CONCURRENCY: usize = 16;
 
 /// What the answer for one schedule says of its runs, beside the schedule itself.
 pub(super) async fn of_schedule(app: &App, clock: &Clock) -> Result<Map<String, Value>, Fault> {
-    let runs = newest(app, &clock.schedule_id, &clock.owner, OF_ONE).await?;
+    let runs = traces(app, clock, OF_ONE, None).await?;
     Ok(object(&json!({
         "stats": Stats::of(&runs),
         "last_status": last_status(&runs),
         "durations": durations(&runs),
+    })))
+}
+
+/// What a list says of the newest `count` runs of a schedule whose time has come.
+pub(super) async fn in_short(
+    app: &App,
+    clock: &Clock,
+    count: usize,
+) -> Result<Map<String, Value>, Fault> {
+    let runs = traces(app, clock, count, Some(app.now())).await?;
+    Ok(object(&json!({
+        "recent": runs.iter().map(|run| run.status).collect::<Vec<_>>(),
+        "stats": Stats::of(&runs),
+        "last_status": last_status(&runs),
     })))
 }
 
@@ -45,7 +60,7 @@ pub async fn overall(app: &App, caller: &Caller) -> Result<Value, Refusal> {
         *by_status.entry(status.as_str().unwrap_or_default().to_owned()).or_insert(0) += 1;
     }
     let queries = clocks.iter().map(|clock| async {
-        let runs = newest(app, &clock.schedule_id, &clock.owner, OF_EACH).await?;
+        let runs = traces(app, clock, OF_EACH, None).await?;
         Ok::<_, Fault>(Stats::of(&runs))
     });
     let queries: Vec<_> = queries.collect();
@@ -62,7 +77,7 @@ pub async fn overall(app: &App, caller: &Caller) -> Result<Value, Refusal> {
 }
 
 /// The clocks of the caller's first schedules, and whether there are more.
-async fn some_clocks(app: &App, caller: &Caller) -> Result<(Vec<Clock>, bool), Fault> {
+pub(super) async fn some_clocks(app: &App, caller: &Caller) -> Result<(Vec<Clock>, bool), Fault> {
     let mut clocks = Vec::new();
     let mut cursor: Option<ScheduleId> = None;
     for _ in 0..SCHEDULES / TOGETHER {
@@ -78,13 +93,26 @@ async fn some_clocks(app: &App, caller: &Caller) -> Result<(Vec<Clock>, bool), F
     Ok((clocks, !more.is_empty()))
 }
 
-/// The newest runs of `owner`'s schedule. What others had under the name is theirs.
-async fn newest(
+async fn traces(
+    app: &App,
+    clock: &Clock,
+    limit: usize,
+    until: Option<Instant>,
+) -> Result<Vec<Trace>, Fault> {
+    let runs = newest(app, &clock.schedule_id, &clock.owner, limit, until).await?;
+    Ok(runs.into_iter().map(|(_, run)| run).collect())
+}
+
+/// The newest runs of `owner`'s schedule, of those up to `until` if it is given. What others had
+/// under the name is theirs.
+pub(super) async fn newest(
     app: &App,
     id: &ScheduleId,
     owner: &str,
     limit: usize,
-) -> Result<Vec<Trace>, Fault> {
-    let runs = app.store.newest_traces(id, limit).await?;
-    Ok(runs.into_iter().map(|(_, run)| run).filter(|run| run.owner == owner).collect())
+    until: Option<Instant>,
+) -> Result<Vec<(RunId, Trace)>, Fault> {
+    let mut runs = app.store.newest_traces(id, limit, until).await?;
+    runs.retain(|(_, run)| run.owner == owner);
+    Ok(runs)
 }

@@ -99,8 +99,7 @@ impl Store {
                 .consistent_read(true)
                 .key_condition_expression("schedule_id = :id AND run_at BETWEEN :from AND :to")
                 .expression_attribute_values(":from", text(instant::text(from)))
-                // A tilde sorts behind every cause of that second.
-                .expression_attribute_values(":to", text(format!("{}~~", instant::text(to))));
+                .expression_attribute_values(":to", text(behind(to)));
             let page = query.set_exclusive_start_key(start).send().await;
             let page = page.map_err(sdk(format!("read traces of {id}")))?;
             for item in page.items.unwrap_or_default() {
@@ -138,20 +137,25 @@ impl Store {
         Ok(newest.filter(|(_, run)| run.missed.is_some_and(|missed| missed.last >= from)))
     }
 
-    /// The traces of a schedule's newest runs, newest first.
+    /// The traces of a schedule's newest runs, newest first; of those planned up to `until`, if it
+    /// is given.
     pub async fn newest_traces(
         &self,
         id: &ScheduleId,
         limit: usize,
+        until: Option<Instant>,
     ) -> Result<Vec<(RunId, Trace)>, Fault> {
         let mut found = Vec::new();
         let mut start = None;
         loop {
-            let query = self
-                .query_traces(id)
-                .key_condition_expression("schedule_id = :id")
-                .scan_index_forward(false)
-                .limit((limit - found.len()) as i32);
+            let query =
+                self.query_traces(id).scan_index_forward(false).limit((limit - found.len()) as i32);
+            let query = match until {
+                None => query.key_condition_expression("schedule_id = :id"),
+                Some(until) => query
+                    .key_condition_expression("schedule_id = :id AND run_at <= :until")
+                    .expression_attribute_values(":until", text(behind(until))),
+            };
             let page = query.set_exclusive_start_key(start).send().await;
             let page = page.map_err(sdk(format!("read newest runs of {id}")))?;
             for item in page.items.unwrap_or_default() {
@@ -189,6 +193,11 @@ impl Store {
         }
         query.projection_expression(projection.join(", "))
     }
+}
+
+/// A key behind every run of that second: a tilde sorts behind every cause.
+fn behind(at: Instant) -> String {
+    format!("{}~~", instant::text(at))
 }
 
 /// Whether a text can be a cursor of the change log.
