@@ -7,7 +7,7 @@ DATA ?= .belfry
 
 .PHONY: help
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
 
 .PHONY: dev
 dev: ## Run the whole system on this machine (PORT=7600 DATA=.belfry)
@@ -18,6 +18,17 @@ dev: ## Run the whole system on this machine (PORT=7600 DATA=.belfry)
 test: lint ## Check everything: lint, then every test
 	$(CARGO) build --workspace --bins --locked
 	$(CARGO) test --workspace --locked
+	@$(MAKE) --no-print-directory browser-test
+
+.PHONY: browser-test
+browser-test: ## Try the console in a headless Chromium, as a user does
+	$(CARGO) build --workspace --bins --locked
+	. tests/browser/tools.sh && node tests/browser/main.mjs
+
+.PHONY: screenshots
+screenshots: ## Take the pictures of docs/img
+	$(CARGO) build --workspace --bins --locked
+	FONTS=1 && . tests/browser/tools.sh && node tests/browser/screenshots.mjs docs/img
 
 .PHONY: lint
 lint: ## Check format and lints, warnings denied

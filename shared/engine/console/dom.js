@@ -19,6 +19,11 @@ export function s(tag, attributes, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
+/** A sentence of the API's, with what stands in backticks as code. */
+export function prose(text) {
+  return String(text).split("`").map((part, at, all) => (at % 2 && at < all.length - 1 ? h("code", null, part) : part));
+}
+
 /** Replaces what an element holds. */
 export function put(element, ...children) {
   element.replaceChildren(...nodes(children));

@@ -6,7 +6,7 @@ import { field } from "../parts/form.js";
 /** @param {(payload: any) => void} changed only with what can be read */
 export function payloadEditor(payload, changed) {
   let good = true;
-  const area = h("textarea", { rows: 7, spellcheck: "false", autocomplete: "off", autocapitalize: "off", value: JSON.stringify(payload, null, 2), oninput: () => judge(), onkeydown: indent });
+  const area = h("textarea", { class: "code", rows: 7, spellcheck: "false", autocomplete: "off", autocapitalize: "off", value: JSON.stringify(payload, null, 2), oninput: () => judge(), onkeydown: indent });
   const made = field({ id: "f-payload", label: "Payload", hint: "Any JSON up to 256 KB. Every run is given it.", control: area });
 
   function judge() {

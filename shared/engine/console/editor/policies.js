@@ -27,6 +27,6 @@ export function policies(given, changed) {
   };
   const element = h("section", { class: "sheet", "aria-label": "Policies" },
     h("header", null, h("h2", null, "When things go wrong")),
-    h("div", { class: "body" }, POLICIES.map(choice), h("div", { class: "fields" }, NUMBERS.map(number))));
+    h("div", { class: "body" }, h("div", { class: "choices" }, POLICIES.map(choice)), h("div", { class: "fields" }, NUMBERS.map(number))));
   return { element, complain };
 }

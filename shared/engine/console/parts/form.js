@@ -1,6 +1,6 @@
 // Form parts: a field with its label, hint and error; chips one chooses from.
 
-import { h, put } from "../dom.js";
+import { h, prose, put } from "../dom.js";
 
 /**
  * A labelled field.
@@ -17,7 +17,7 @@ export function field({ id, label, hint, control, around = control }) {
     h("label", { for: id }, label), around,
     hint && h("p", { class: "hint", id: `${id}-hint` }, hint), wrong);
   const complain = (text = "") => {
-    put(wrong, text);
+    put(wrong, prose(text));
     control.setAttribute("aria-invalid", text ? "true" : "false");
   };
   return { element, complain };

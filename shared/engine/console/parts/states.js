@@ -1,6 +1,6 @@
 // What a place shows when it has nothing to show: loading, empty, gone wrong.
 
-import { h } from "../dom.js";
+import { h, prose } from "../dom.js";
 
 export function waiting(what = "Loading…") {
   return h("p", { class: "waiting", role: "status" }, what);
@@ -21,5 +21,5 @@ export function broken(problem, again) {
 
 /** Warnings, one under the other. */
 export function notes(kind, messages) {
-  return h("ul", { class: "notes" }, messages.map((message) => h("li", { class: `note ${kind}` }, h("span", null, message))));
+  return h("ul", { class: "notes" }, messages.map((message) => h("li", { class: `note ${kind}` }, h("span", null, prose(message)))));
 }

@@ -20,7 +20,7 @@ const ON_TIME_MS = 1000;
 export function overview(main, { signal }) {
   put(main, waiting());
   let shown = false;
-  const body = h("div", { class: "notes" });
+  const body = h("div", { class: "sections" });
   const look = live(async () => {
     try {
       const [found, stats] = await Promise.all([api.overview(signal), api.stats(signal)]);

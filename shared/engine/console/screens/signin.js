@@ -6,7 +6,7 @@ import { signIn } from "../session.js";
 
 /** @param {() => void} done */
 export function signInScreen(reason, done) {
-  const input = h("textarea", { rows: 4, autocomplete: "off", spellcheck: "false", autocapitalize: "off" });
+  const input = h("textarea", { class: "code", rows: 4, autocomplete: "off", spellcheck: "false", autocapitalize: "off" });
   const { element, complain } = field({
     id: "token", label: "Token", control: input,
     hint: "A JWT, sent with every call and forgotten when this tab is closed. Locally `belfry token` prints one.",
