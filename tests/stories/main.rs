@@ -1,6 +1,7 @@
 //! Stories against the whole: the real handlers and the real SDK clients on the embedded services,
 //! in a world whose time can be moved.
 
+mod addressing;
 mod api;
 mod console;
 mod cost;

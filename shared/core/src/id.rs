@@ -22,6 +22,11 @@ pub struct ScheduleId(String);
 #[serde(try_from = "String", into = "String")]
 pub struct WorkflowId(String);
 
+/// The name of a trigger node of a workflow, under the same rules.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct NodeId(String);
+
 /// Why a name was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be 1 to {MAX_NAME} letters, digits or . _ - and begin with a letter or digit")]
@@ -76,11 +81,20 @@ macro_rules! name {
 
 name!(ScheduleId);
 name!(WorkflowId);
+name!(NodeId);
 
 impl ScheduleId {
     /// A name for a schedule whose maker gave none, from something unique such as a request id.
     pub fn derived_from(unique: &str) -> ScheduleId {
         ScheduleId(format!("s-{}", &hex(&Sha256::digest(unique))[..20]))
+    }
+
+    /// The name of the one schedule `owner` may have at a trigger of a workflow. Names are one
+    /// space: with the owner in it, nobody takes another's trigger or learns of it.
+    pub fn of_trigger(owner: &str, workflow: &WorkflowId, node: &NodeId) -> ScheduleId {
+        // Names have no slash, so that no two triggers read alike.
+        let trigger = Sha256::digest(format!("{workflow}/{node}/{owner}"));
+        ScheduleId(format!("t-{}", &hex(&trigger)[..20]))
     }
 
     /// The part of the due index this schedule lives in. Stable: moving it would lose due clocks.

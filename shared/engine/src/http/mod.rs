@@ -2,11 +2,13 @@
 //! locally.
 
 mod console;
+mod bulk;
 mod presets;
 mod problem;
 mod request;
 mod routes;
 mod timezones;
+mod trigger_node;
 mod validate;
 
 use aws_lambda_events::apigw::{ApiGatewayV2httpRequest, ApiGatewayV2httpResponse};

@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 use super::problem::Problem;
 use super::request::{Answer, Request};
-use super::{presets, timezones, validate};
+use super::trigger_node::TriggerNode;
+use super::{bulk, presets, timezones, validate};
 use crate::app::App;
 use crate::manage::{self, Saving, Trigger, Wanted};
 use crate::store::{HistoryQuery, is_change_cursor};
@@ -24,6 +25,9 @@ const PAGE: usize = 50;
 const MAX_PAGE: usize = 200;
 /// No list tells of more runs of each schedule.
 const MAX_RECENT: usize = 100;
+
+/// Paths below `/schedules` that are no schedules: one of this name could not be asked for.
+const RESERVED: [&str; 2] = ["validate", "bulk"];
 
 type Routed = Result<Answer, Problem>;
 
@@ -45,18 +49,13 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
             request.caller()?;
             validate::validate(app, request)
         }
-        ("GET", ["schedules", id]) => {
-            let (schedule, revision) = manage::one(app, request.caller()?, &known(id)?).await?;
-            Ok(tagged(Answer::json(200, &schedule), revision))
-        }
+        ("POST", ["schedules", "bulk"]) => bulk::bulk(app, request).await,
+        ("GET", ["schedules", id]) => one(app, request, &known(id)?).await,
         ("PUT", ["schedules", id]) => {
             put(app, request, &named("schedule_id", id)?, &request.json()?).await
         }
         ("PATCH", ["schedules", id]) => patch(app, request, &known(id)?, &request.json()?).await,
-        ("DELETE", ["schedules", id]) => {
-            manage::delete(app, request.caller()?, &known(id)?, request.if_match()?).await?;
-            Ok(Answer::empty(204))
-        }
+        ("DELETE", ["schedules", id]) => delete(app, request, &known(id)?).await,
         ("POST", ["schedules", id, "pause"]) => {
             let body = request.small_object(&["note"])?;
             let (note, if_match) = (optional_text(&body, "note")?, request.if_match()?);
@@ -111,6 +110,23 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
             let version = numbered(version).ok_or_else(missing)?;
             Ok(Answer::json(200, &manage::version(app, &id, version).await?))
         }
+        ("GET", ["workflows", id, "versions"]) => versions(app, request, id).await,
+        ("GET", ["workflows", id, "triggers", node, "schedule"]) => {
+            one(app, request, &TriggerNode::known(id, node)?.schedule_id(request)?).await
+        }
+        ("PUT", ["workflows", id, "triggers", node, "schedule"]) => {
+            let trigger = TriggerNode::named(id, node)?;
+            let body = trigger.complete(request.json()?, false)?;
+            put(app, request, &trigger.schedule_id(request)?, &body).await
+        }
+        ("PATCH", ["workflows", id, "triggers", node, "schedule"]) => {
+            let trigger = TriggerNode::known(id, node)?;
+            let body = trigger.complete(request.json()?, true)?;
+            patch(app, request, &trigger.schedule_id(request)?, &body).await
+        }
+        ("DELETE", ["workflows", id, "triggers", node, "schedule"]) => {
+            delete(app, request, &TriggerNode::known(id, node)?.schedule_id(request)?).await
+        }
         (_, path) => refuse_method(path),
     }
 }
@@ -120,8 +136,9 @@ fn refuse_method(path: &[&str]) -> Routed {
     let methods = match path {
         ["health"] | ["stats"] | ["overview"] | ["presets"] | ["timezones"] => "GET",
         ["schedules"] => "GET, POST",
-        ["schedules", "validate"] => "POST",
-        ["schedules", _] => "GET, PUT, PATCH, DELETE",
+        ["schedules", "validate" | "bulk"] => "POST",
+        ["workflows", _, "versions"] => "GET",
+        ["schedules", _] | ["workflows", _, "triggers", _, "schedule"] => "GET, PUT, PATCH, DELETE",
         ["schedules", _, "pause" | "resume" | "trigger"] | ["runs", _, "status"] => "POST",
         ["schedules", _, "runs" | "ledger" | "changes"] | ["runs", _] => "GET",
         ["workflows", _, "versions", _] => "GET, PUT",
@@ -143,8 +160,31 @@ async fn create(app: &App, request: &Request) -> Routed {
         Some(Value::String(id)) => named("schedule_id", id)?,
         Some(_) => return Err(Problem::field("schedule_id", "must be a text")),
     };
+    if RESERVED.contains(&id.as_str()) {
+        return Err(Problem::field("schedule_id", "is a word of the API"));
+    }
     let saving = manage::create(app, request.caller()?, &id, &body).await?;
     Ok(saved(&saving).with("location", format!("/api/v1/schedules/{id}")))
+}
+
+async fn one(app: &App, request: &Request, id: &ScheduleId) -> Routed {
+    let (schedule, revision) = manage::one(app, request.caller()?, id).await?;
+    Ok(tagged(Answer::json(200, &schedule), revision))
+}
+
+async fn delete(app: &App, request: &Request, id: &ScheduleId) -> Routed {
+    manage::delete(app, request.caller()?, id, request.if_match()?).await?;
+    Ok(Answer::empty(204))
+}
+
+async fn versions(app: &App, request: &Request, id: &str) -> Routed {
+    request.caller()?;
+    let id = id.parse().map_err(|_| Problem::not_found("workflow"))?;
+    let cursor = request
+        .query("cursor")
+        .map(|text| numbered(text).ok_or_else(|| Problem::field("cursor", "is not a cursor")));
+    let answer = manage::versions(app, &id, limit(request)?, cursor.transpose()?).await?;
+    Ok(Answer::json(200, &answer))
 }
 
 async fn put(app: &App, request: &Request, id: &ScheduleId, body: &Value) -> Routed {
@@ -165,10 +205,6 @@ async fn patch(app: &App, request: &Request, id: &ScheduleId, body: &Value) -> R
 
 async fn list(app: &App, request: &Request) -> Routed {
     let statuses = "must be active, paused, pending, expired or invalid";
-    let tag = |text: &str| match text.split_once(':') {
-        Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
-        None => (text.to_owned(), None),
-    };
     let wanted = Wanted {
         status: choice::<schedule::Status>(request, "status", statuses)?,
         workflow_id: request.query("workflow_id").map(|id| named("workflow_id", id)).transpose()?,
@@ -227,6 +263,14 @@ fn time(request: &Request, name: &str) -> Result<Option<Instant>, Problem> {
     parsed.transpose()
 }
 
+/// A tag, or a tag and its value: `team`, `team:data`.
+pub(super) fn tag(text: &str) -> (String, Option<String>) {
+    match text.split_once(':') {
+        Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
+        None => (text.to_owned(), None),
+    }
+}
+
 fn flag(request: &Request, name: &str) -> Result<bool, Problem> {
     match request.query(name) {
         None | Some("false") => Ok(false),
@@ -274,7 +318,10 @@ fn tagged(answer: Answer, revision: u64) -> Answer {
 }
 
 /// A name the caller gives to something: a bad one is its mistake.
-fn named<T: FromStr<Err: std::fmt::Display>>(field: &str, text: &str) -> Result<T, Problem> {
+pub(super) fn named<T: FromStr<Err: std::fmt::Display>>(
+    field: &str,
+    text: &str,
+) -> Result<T, Problem> {
     text.parse().map_err(|problem| Problem::field(field, format!("{problem}")))
 }
 
@@ -291,7 +338,7 @@ fn numbered(text: &str) -> Option<u32> {
     text.parse().ok().filter(|number| *number >= 1)
 }
 
-fn optional_flag(body: &Value, field: &str) -> Result<bool, Problem> {
+pub(super) fn optional_flag(body: &Value, field: &str) -> Result<bool, Problem> {
     match body.get(field) {
         None | Some(Value::Null) => Ok(false),
         Some(Value::Bool(flag)) => Ok(*flag),
@@ -299,13 +346,13 @@ fn optional_flag(body: &Value, field: &str) -> Result<bool, Problem> {
     }
 }
 
-fn optional_catchup(body: &Value) -> Result<Option<Catchup>, Problem> {
+pub(super) fn optional_catchup(body: &Value) -> Result<Option<Catchup>, Problem> {
     let given = body.get("catchup").filter(|value| !value.is_null()).cloned();
     let choices = "must be none, once, fire_immediately or spread";
     given.map(serde_json::from_value).transpose().map_err(|_| Problem::field("catchup", choices))
 }
 
-fn optional_text(body: &Value, field: &str) -> Result<Option<String>, Problem> {
+pub(super) fn optional_text(body: &Value, field: &str) -> Result<Option<String>, Problem> {
     match body.get(field) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(cut(text))),

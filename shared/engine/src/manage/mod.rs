@@ -1,5 +1,6 @@
 //! Managing schedules, runs and workflows: what the API does, without HTTP.
 
+mod bulk;
 mod diff;
 mod edit;
 mod ledger;
@@ -12,6 +13,7 @@ mod workflows;
 
 use belfry_core::invalid::Invalid;
 
+pub use bulk::{Action, MAX_CHANGED, bulk};
 pub use diff::{diff_patch, diff_put};
 pub use edit::{Saving, create, delete, patch, pause, preview_resume, put, resume};
 pub use ledger::{changes, ledger};
@@ -19,7 +21,7 @@ pub use overview::overview;
 pub use read::{Listing, Wanted, list, one};
 pub use runs::{Trigger, feedback, history, one_run, trigger};
 pub use stats::overall;
-pub use workflows::{publish, version};
+pub use workflows::{publish, version, versions};
 
 use crate::fault::Fault;
 

@@ -17,7 +17,7 @@ use crate::fault::Fault;
 /// Schedules read at once while looking for those that are wanted.
 const PAGE: usize = 50;
 /// Schedules looked at in one call: a filter that few fit must not read them all.
-const MAX_LOOKED_AT: usize = 2000;
+pub(super) const MAX_LOOKED_AT: usize = 2000;
 
 /// Which schedules are wanted.
 #[derive(Clone, Debug)]

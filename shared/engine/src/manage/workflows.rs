@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Refusal;
 use crate::app::App;
-use crate::store::Published;
+use crate::store::{Published, VersionHead};
 
 /// Publishes a version. `true`: it is new; the same again is welcome, a different one is not.
 pub async fn publish(
@@ -36,6 +36,29 @@ pub async fn version(app: &App, id: &WorkflowId, version: u32) -> Result<Value, 
         Some(workflow) => Ok(view(id, version, &workflow)),
         None => Err(Refusal::NotFound("workflow version")),
     }
+}
+
+/// The versions of a workflow, newest first, without their definitions.
+pub async fn versions(
+    app: &App,
+    id: &WorkflowId,
+    limit: usize,
+    cursor: Option<u32>,
+) -> Result<Value, Refusal> {
+    let page = app.store.workflow_versions(id, limit, cursor).await?;
+    if page.items.is_empty() && cursor.is_none() {
+        return Err(Refusal::NotFound("workflow"));
+    }
+    let item = |version: &VersionHead| {
+        json!({
+            "workflow_id": id,
+            "version": version.version,
+            "target": version.target,
+            "completion": version.completion,
+        })
+    };
+    let items: Vec<_> = page.items.iter().map(item).collect();
+    Ok(json!({"items": items, "next_cursor": page.cursor.map(|version| version.to_string())}))
 }
 
 fn view(id: &WorkflowId, version: u32, workflow: &Workflow) -> Value {

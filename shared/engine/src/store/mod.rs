@@ -25,7 +25,7 @@ pub use clocks::{DuePage, Slot};
 pub use history::{Changes, Traces, is_change_cursor};
 pub use runs::{Claim, Claimant, History, HistoryQuery, Outcome, Put};
 pub use schedules::{Change, Edit, Saved, Stored};
-pub use workflows::Published;
+pub use workflows::{Published, VersionHead, Versions};
 
 use crate::fault::{Fault, sdk};
 use crate::settings::Settings;

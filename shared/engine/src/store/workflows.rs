@@ -3,7 +3,8 @@
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 use belfry_core::id::WorkflowId;
-use belfry_core::workflow::Workflow;
+use belfry_core::workflow::{Completion, Target, Workflow};
+use serde::Deserialize;
 
 use super::{FORMAT, Item, Store, conditions, number, text};
 use crate::fault::{Fault, Unreadable, sdk};
@@ -18,6 +19,26 @@ pub enum Published {
     Same,
     /// It was there already, different: a version never changes.
     Different,
+}
+
+/// A version without its definition, which may be large.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct VersionHead {
+    /// Its number.
+    pub version: u32,
+    /// Where it is launched.
+    pub target: Target,
+    /// When a run of it counts as done.
+    #[serde(default)]
+    pub completion: Completion,
+}
+
+/// Some versions, newest first.
+pub struct Versions {
+    /// The versions.
+    pub items: Vec<VersionHead>,
+    /// The last of them, if there may be more.
+    pub cursor: Option<u32>,
 }
 
 impl Store {
@@ -65,6 +86,37 @@ impl Store {
             .await
             .map_err(sdk(format!("read workflow {id} version {version}")))?;
         Ok(answer.item.map(read_workflow).transpose()?.map(|(_, workflow)| workflow))
+    }
+
+    /// Some versions of a workflow older than `cursor`, newest first.
+    pub async fn workflow_versions(
+        &self,
+        id: &WorkflowId,
+        limit: usize,
+        cursor: Option<u32>,
+    ) -> Result<Versions, Fault> {
+        let doing = || format!("list versions of workflow {id}");
+        let page = self
+            .client
+            .query()
+            .table_name(&self.workflows)
+            .key_condition_expression("workflow_id = :id")
+            .expression_attribute_values(":id", text(id.as_str()))
+            .projection_expression("#version, #target, #completion")
+            .expression_attribute_names("#version", VERSION)
+            .expression_attribute_names("#target", "target")
+            .expression_attribute_names("#completion", "completion")
+            .set_exclusive_start_key(cursor.map(|version| version_key(id, version)))
+            .scan_index_forward(false)
+            .limit(limit as i32)
+            .send()
+            .await
+            .map_err(sdk(doing()))?;
+        let more = page.last_evaluated_key.is_some();
+        let items: Vec<VersionHead> = serde_dynamo::from_items(page.items.unwrap_or_default())
+            .map_err(|e| Fault::new(doing(), Unreadable(e.to_string())))?;
+        let cursor = items.last().map(|last| last.version).filter(|_| more);
+        Ok(Versions { items, cursor })
     }
 
     /// The newest version of a workflow.
