@@ -11,33 +11,36 @@ const FLAGS = [
   "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
 ];
 
+/** No test takes longer, or something hangs. */
+export const LIMIT = { timeout: 120_000 };
+
 /**
- * Opens the console in a browser of its own, with an empty profile.
+ * Tells a story in a browser of its own, with an empty profile, and closes it whatever happens.
  * @param {object} system as `startSystem` gives it
+ * @param {(told: {page: import("playwright-core").Page, go: Function, seen: object}) => Promise<void>} story
  * @param {object} [options] of the browser's context
  */
-export async function openConsole(system, options = {}) {
+export async function inConsole(system, story, options = {}) {
   const profile = await mkdtemp(join(tmpdir(), "belfry-browser-"));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: process.env.CHROMIUM || "/usr/bin/chromium", headless: true, args: FLAGS,
     viewport: { width: 1280, height: 860 }, timezoneId: "America/New_York", locale: "en-GB", ...options,
   });
   context.setDefaultTimeout(15_000);
-  const page = context.pages()[0] ?? (await context.newPage());
-  const seen = watch(page, system.origin);
-  await page.goto(system.console);
-  return {
-    page, seen,
-    go: async (hash) => {
+  try {
+    const page = context.pages()[0] ?? (await context.newPage());
+    const seen = watch(page, system.origin);
+    const go = async (hash) => {
       await page.goto(`${system.origin}/console${hash}`);
       await page.locator("main h1, main .empty h2").first().waitFor();
-    },
-    close: async () => {
-      await context.close();
-      await rm(profile, { recursive: true, force: true });
-      seen.nothingBad();
-    },
-  };
+    };
+    await page.goto(system.console);
+    await story({ page, go, seen });
+    assert.deepEqual(seen.bad, []);
+  } finally {
+    await context.close();
+    await rm(profile, { recursive: true, force: true });
+  }
 }
 
 /** Calls of the console that may be refused, as it shows what the API says: 4xx are no faults of the page. */
@@ -58,5 +61,5 @@ function watch(page, origin) {
     bad.push(`a dialog: ${dialog.message()}`);
     dialog.dismiss();
   });
-  return { bad, nothingBad: () => assert.deepEqual(bad, []) };
+  return { bad };
 }

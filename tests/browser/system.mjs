@@ -5,6 +5,16 @@ import { createInterface } from "node:readline";
 
 const BINARY = new URL("../../target/debug/belfry", import.meta.url).pathname;
 
+/** Tells a story against a system of its own, and stops it whatever happens. */
+export async function withSystem(story) {
+  const system = await startSystem();
+  try {
+    await story(system);
+  } finally {
+    await system.stop();
+  }
+}
+
 /** @returns {Promise<{origin: string, console: string, call: Function, stop: () => Promise<void>}>} */
 export async function startSystem() {
   const process = spawn(BINARY, ["dev", "--memory", "--port", "0", "--tick-ms", "1000", "--log", "error"], {

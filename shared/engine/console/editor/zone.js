@@ -84,6 +84,10 @@ export function zonePicker(chosen, changed, signal) {
   const timer = setInterval(tick, 1000);
   signal.addEventListener("abort", () => clearInterval(timer));
   tick();
-  zones(signal).then((items) => { names = items; }).catch(() => {});
+  zones(signal).then((items) => {
+    names = items;
+    // Somebody may have typed before they came.
+    if (document.activeElement === input && input.value !== chosen) open(input.value);
+  }).catch(() => {});
   return { input, element: h("div", { class: "zone" }, input, list), now };
 }

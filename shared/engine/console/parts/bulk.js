@@ -49,17 +49,31 @@ function each(chosen, verb, act) {
 /** By the API's own bulk call, with its count first. */
 async function whole(action, what, filter) {
   const count = h("p", { class: "soft", role: "status" }, "Counting…");
-  api.bulk({ action, ...filter, dry_run: true })
-    .then((answer) => { count.textContent = `${counted(answer)} would change.`; })
+  changeAll({ action, ...filter, dry_run: true })
+    .then(({ changed }) => { count.textContent = `${counted(changed)} would change.`; })
     .catch((problem) => { count.textContent = problem.sentence ?? problem.message; });
   return ask({
     title: `${action === "pause" ? "Pause" : "Resume"} all schedules ${what}?`,
     body: count, agree: action === "pause" ? "Pause all" : "Resume all",
-    act: async () => told(`${counted(await api.bulk({ action, ...filter }))} changed.`),
+    act: async () => {
+      const { changed, failed } = await changeAll({ action, ...filter });
+      told(`${counted(changed)} changed${failed ? `, ${failed} could not be` : ""}.`);
+    },
   });
 }
 
-function counted(answer) {
-  const count = answer.changed ?? answer.count ?? answer.matched ?? 0;
+/** A call changes a bounded number and says where to go on. */
+async function changeAll(body) {
+  let [changed, failed, cursor] = [0, 0, undefined];
+  do {
+    const answer = await api.bulk({ ...body, cursor });
+    changed += answer.changed;
+    failed += answer.failed.length;
+    cursor = answer.next_cursor;
+  } while (cursor);
+  return { changed, failed };
+}
+
+function counted(count) {
   return `${count} ${count === 1 ? "schedule" : "schedules"}`;
 }

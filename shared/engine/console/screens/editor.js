@@ -109,7 +109,7 @@ function draw(main, found, presets, workflows, signal) {
     Object.values(complain).forEach((clear) => clear());
     put(general);
     if (!payload.isGood()) return point([{ field: "payload", message: "is not JSON yet" }]);
-    const body = { ...draft, version: draft.version ? Number(draft.version) : null };
+    const body = { ...draft, version: /^\d+$/.test(draft.version ?? "") ? Number(draft.version) : draft.version };
     for (const key of WRITTEN) if (body[key] === null && !found) delete body[key];
     // A draft without a name of its own is tried under one that nobody has.
     const id = found?.schedule_id ?? (wantedId || `draft-${crypto.randomUUID()}`);

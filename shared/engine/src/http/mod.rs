@@ -1,8 +1,8 @@
 //! HTTP: the API's one router and the console, fed with API Gateway's HTTP API events in AWS and
 //! locally.
 
-mod console;
 mod bulk;
+mod console;
 mod presets;
 mod problem;
 mod request;
