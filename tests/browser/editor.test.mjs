@@ -40,8 +40,8 @@ test("a zone is found by the keyboard, and fires are shown in it and here", LIMI
     await page.getByText(/^Now \d\d:\d\d:\d\d there, UTC\+[12]$/).waitFor();
     await page.getByLabel("Expression").fill("0 12 * * *");
     const row = page.getByLabel("Preview").locator("tbody tr").first();
-    await row.getByText("12:00:00 +01:00").waitFor();
-    assert.match(await row.innerText(), /0[67]:00:00/);
+    await row.getByText("12:00 +01:00").waitFor();
+    assert.match(await row.innerText(), /0[67]:00/);
   });
 }));
 

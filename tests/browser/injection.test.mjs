@@ -48,7 +48,7 @@ async function everywhere(system, executor, page, go) {
 
   // Shown wherever it is shown.
   await page.getByRole("heading", { name: EVIL[0], level: 1 }).waitFor();
-  await page.getByText(everything).waitFor();
+  await page.getByRole("paragraph").getByText(everything).waitFor();
   await page.getByText(`${EVIL[2]}: ${EVIL[0]}`).waitFor();
   await page.getByRole("button", { name: "Pause" }).click();
   await page.getByLabel("Note, for whoever wonders why").fill(EVIL[1]);

@@ -19,7 +19,7 @@ test("somebody makes a schedule from a preset, sees it fire, pauses it, runs it,
     assert.equal(await page.getByLabel("Expression").inputValue(), "0 8 * * MON-FRI");
     const fires = page.getByLabel("Preview").locator("tbody tr");
     assert.equal(await fires.count(), 8);
-    assert.match(await fires.first().innerText(), /08:00:00/);
+    assert.match(await fires.first().innerText(), /08:00/);
 
     // The preview follows the keyboard.
     await page.getByLabel("Expression").fill("");

@@ -3,8 +3,8 @@
 import { api } from "../api.js";
 import { h, put } from "../dom.js";
 import { settled } from "../live.js";
-import { notes } from "../parts/states.js";
-import { MINE, clock, day, fromNow, offset } from "../time.js";
+import { notes, scrolling } from "../parts/states.js";
+import { MINE, clock, day, fromNow, offset, shortClock } from "../time.js";
 
 const TYPING_MS = 200;
 const SHOWN = 8;
@@ -42,23 +42,25 @@ export function preview(judged, signal) {
 function fires(found, zone) {
   if (!found.next_executions.length) return h("p", { class: "soft" }, "No fire is left.");
   const local = found.local_executions ?? [];
-  return h("div", { class: "scroll" }, h("table", { class: "fires" },
+  // Seconds only where some fire has any.
+  const show = found.next_executions.every((at) => at.endsWith(":00Z")) ? shortClock : clock;
+  return scrolling("Next fires", h("table", { class: "fires" },
     h("thead", null, h("tr", null, h("th", null, `In ${zone}`), h("th", null, zone === MINE ? "UTC" : "Here"), h("th", { class: "num" }, "From now"))),
     h("tbody", null, found.next_executions.map((at, place) => h("tr", { title: `${at} · here: ${MINE}` },
-      h("td", null, inZone(at, local[place], zone)),
-      h("td", { class: "soft" }, here(at, zone === MINE ? "UTC" : MINE, local[place])),
+      h("td", null, inZone(at, local[place], zone, show)),
+      h("td", { class: "soft" }, here(at, zone === MINE ? "UTC" : MINE, local[place], show)),
       h("td", { class: "num soft" }, fromNow(at)))))));
 }
 
 /** As the API's own zone data has it: it may be newer than the browser's. */
-function inZone(at, local, zone) {
-  if (!local) return `${day(at, zone)} ${clock(at, zone)} ${offset(at, zone)}`;
+function inZone(at, local, zone, show) {
+  if (!local) return `${day(at, zone)} ${show(at, zone)} ${offset(at, zone)}`;
   const shown = `${local.slice(0, 19)}Z`;
-  return `${day(shown, "UTC")} ${clock(shown, "UTC")} ${local.slice(19).replace("+00:00", "UTC")}`;
+  return `${day(shown, "UTC")} ${show(shown, "UTC")} ${local.slice(19).replace("+00:00", "UTC")}`;
 }
 
 /** The clock alone while the day is the same. */
-function here(at, zone, local) {
+function here(at, zone, local, show) {
   const same = local && day(`${local.slice(0, 19)}Z`, "UTC") === day(at, zone);
-  return same ? clock(at, zone) : `${day(at, zone)} ${clock(at, zone)}`;
+  return same ? show(at, zone) : `${day(at, zone)} ${show(at, zone)}`;
 }

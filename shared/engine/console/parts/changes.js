@@ -3,19 +3,19 @@
 import { api } from "../api.js";
 import { h, put } from "../dom.js";
 import { moment } from "../time.js";
-import { broken, waiting } from "./states.js";
+import { broken, scrolling, waiting } from "./states.js";
 
 const PAGE = 20;
 
 export function changeLog(id, signal) {
   let seen = null;
-  const body = h("div", { class: "scroll" }, waiting());
+  const body = h("div", null, waiting());
   const element = h("section", { class: "sheet", "aria-label": "Change log" }, h("header", null, h("h2", null, "Change log")), body);
 
   async function look() {
     try {
       const { items } = await api.changes(id, { limit: PAGE }, signal);
-      put(body, table(items));
+      put(body, scrolling("Changes", table(items)));
     } catch (problem) {
       if (problem.name !== "AbortError") put(body, broken(problem, look));
     }

@@ -14,9 +14,14 @@ export function empty(title, text, action) {
 export function broken(problem, again) {
   const title = problem.status === 404 ? "Not found" : "That did not work";
   return h("div", { class: "empty", role: "alert" },
-    h("h2", null, title),
+    h("h1", null, title),
     h("p", null, problem.sentence ?? problem.message),
     again && h("button", { class: "button", type: "button", onclick: again }, "Try again"));
+}
+
+/** Something wide: it scrolls by itself, by the keyboard too. */
+export function scrolling(label, ...content) {
+  return h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": label, "data-key": `scroll ${label}` }, content);
 }
 
 /** Warnings, one under the other. */

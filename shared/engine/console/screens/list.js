@@ -169,7 +169,7 @@ function actions(item, look) {
   const turn = item.paused
     ? h("button", { class: "button quiet slim", type: "button", "data-key": `turn ${id}`, "aria-label": `Resume ${title(item)}`, title: "Resume", onclick: act(askResume) }, icon("play"), "Resume")
     : h("button", { class: "button quiet slim", type: "button", "data-key": `turn ${id}`, "aria-label": `Pause ${title(item)}`, title: "Pause", onclick: act(askPause) }, icon("pause"), "Pause");
-  return [turn, h("button", { class: "button quiet slim", type: "button", "data-key": `run ${id}`, "aria-label": `Run ${title(item)} now`, title: "Run now", onclick: act(runNow) }, icon("bolt"), "Run now")];
+  return [turn, h("button", { class: "button quiet slim", type: "button", "data-key": `run ${id}`, "aria-label": `Run now: ${title(item)}`, title: "Run now", onclick: act(runNow) }, icon("bolt"), "Run now")];
 }
 
 /** `98.2 %`, and 100 only if it is. */

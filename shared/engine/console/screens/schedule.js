@@ -11,7 +11,7 @@ import { changeLog } from "../parts/changes.js";
 import { historyTable } from "../parts/history.js";
 import { icon } from "../parts/icons.js";
 import { ledgerSheet } from "../parts/ledger.js";
-import { broken, notes, waiting } from "../parts/states.js";
+import { broken, notes, scrolling, waiting } from "../parts/states.js";
 import { failed } from "../parts/toast.js";
 import { go, to } from "../router.js";
 import { MINE, day, fromNow, moment, offset, shortClock, span } from "../time.js";
@@ -129,7 +129,7 @@ function upcoming(found, fires) {
       found.pause_note && notes("mind", [`Paused: ${found.pause_note}`]),
       found.warnings.length > 0 && notes("mind", found.warnings.map(({ message }) => message)),
       soon.length > 0
-        ? [timeline(soon, timezone), h("div", { class: "scroll" }, h("table", { class: "fires" },
+        ? [timeline(soon, timezone), scrolling("Next fires", h("table", { class: "fires" },
           h("thead", null, h("tr", null, h("th", null, timezone), h("th", null, MINE === timezone ? "UTC" : `Here (${MINE})`), h("th", { class: "num" }, "From now"))),
           h("tbody", null, shown.map((at) => h("tr", null,
             h("td", null, `${moment(at, timezone)} ${offset(at, timezone)}`),
