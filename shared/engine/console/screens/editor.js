@@ -144,8 +144,9 @@ function draw(main, found, presets, workflows, signal) {
   const what = h("section", { class: "sheet", "aria-label": "What runs" }, h("header", null, h("h2", null, "What runs")),
     h("div", { class: "body" },
       h("div", { class: "fields" }, text("name", "Name"), !found && name()),
-      h("div", { class: "fields" }, text("workflow_id", "Workflow", { list: "known-workflows", hint: "What to launch; it must exist.", attributes: { spellcheck: "false", placeholder: "such as demo" } }), text("version", "Version", { hint: "Empty takes the newest.", attributes: { inputmode: "numeric", placeholder: "newest" } })), options,
-      text("description", "Description", { area: true }), tagRows(draft.tags, set("tags"))));
+      h("div", { class: "fields" }, text("workflow_id", "Workflow", { list: "known-workflows", hint: "What to launch; it must exist.", attributes: { spellcheck: "false", placeholder: "such as demo" } }), text("version", "Version", { hint: "Empty takes the newest.", attributes: { inputmode: "numeric", placeholder: "newest" } })), options));
+  const people = h("section", { class: "sheet", "aria-label": "For people" }, h("header", null, h("h2", null, "For people")),
+    h("div", { class: "body" }, text("description", "Description", { area: true }), tagRows(draft.tags, set("tags"))));
   const timing = h("section", { class: "sheet", "aria-label": "When" }, h("header", null, h("h2", null, "When")),
     h("div", { class: "body" },
       h("div", { class: "field" }, h("span", { class: "label" }, "Presets"), h("div", { class: "chips", role: "group", "aria-label": "Presets" }, presetButtons)),
@@ -158,7 +159,7 @@ function draw(main, found, presets, workflows, signal) {
       h("h1", null, found ? `Edit ${title(found)}` : "New schedule"))),
     h("div", { class: "editor" },
       h("form", { class: "form", novalidate: true, onsubmit: submit },
-        what, timing, payload.element, rules.element,
+        what, timing, payload.element, rules.element, people,
         h("div", { class: "save" }, general,
           h("a", { class: "button", href: found ? to.schedule(found.schedule_id) : to.list() }, "Cancel"),
           h("button", { class: "button main", type: "submit" }, "Review and save"))),

@@ -92,8 +92,8 @@ function filterBar(look, draw) {
     }),
     select([["", "Any status"], ...Object.entries(STATUS).map(([value, [text]]) => [value, text])], asked.status,
       (value) => { asked.status = value; look(); }, { "aria-label": "Status" }),
-    h("input", { class: "search", type: "text", list: "workflows", placeholder: "Workflow", "aria-label": "Workflow", value: asked.workflow_id, oninput: (event) => { asked.workflow_id = event.target.value.trim(); soon(); } }),
-    h("input", { class: "search", type: "text", list: "tags", placeholder: "Tag or tag:value", "aria-label": "Tag", value: asked.tag, oninput: (event) => { asked.tag = event.target.value.trim(); soon(); } }),
+    h("input", { class: "narrow", type: "text", list: "workflows", placeholder: "Workflow", "aria-label": "Workflow", value: asked.workflow_id, oninput: (event) => { asked.workflow_id = event.target.value.trim(); soon(); } }),
+    h("input", { class: "narrow", type: "text", list: "tags", placeholder: "Tag or tag:value", "aria-label": "Tag", value: asked.tag, oninput: (event) => { asked.tag = event.target.value.trim(); soon(); } }),
     workflows, tags);
   const options = (texts) => [...new Set(texts)].sort().map((value) => h("option", { value }));
   const offer = (items) => {
