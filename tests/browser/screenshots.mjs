@@ -57,7 +57,8 @@ async function take(page, go, screens, theme) {
   };
   for (const [name, hash] of Object.entries(screens)) {
     await go(hash);
-    if (name === "schedule") await page.setViewportSize({ ...WIDE, height: 1100 });
+    if (name === "schedule") await page.setViewportSize({ ...WIDE, height: 960 });
+    if (name === "overview") await page.setViewportSize({ ...WIDE, height: 1020 });
     if (name === "editor") await page.getByLabel("Expression").fill("30 2 * * MON-THU");
     await shoot(name);
     await page.setViewportSize(WIDE);
@@ -65,6 +66,7 @@ async function take(page, go, screens, theme) {
       await page.getByRole("button", { name: "Review and save" }).click();
       await page.getByRole("dialog").waitFor();
       await shoot("diff");
+      await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
     }
   }
   await page.setViewportSize(PHONE);

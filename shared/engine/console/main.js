@@ -18,9 +18,15 @@ const SCREENS = { editor, list, overview, run, schedule };
 const app = document.getElementById("app");
 let leaving = new AbortController();
 
-function show() {
+/** A dialog belongs to the screen that asked. */
+function leaveScreen() {
   leaving.abort();
   leaving = new AbortController();
+  document.querySelectorAll("dialog").forEach((dialog) => dialog.close());
+}
+
+function show() {
+  leaveScreen();
   const { screen, id } = place();
   const main = h("main", { id: "main", tabindex: "-1" });
   put(app, h("a", { class: "skip", href: "#main", onclick: skip }, "Skip to the content"), bar(screen), main);
@@ -56,8 +62,7 @@ function leave() {
 }
 
 function askForToken(reason) {
-  leaving.abort();
-  document.querySelectorAll("dialog").forEach((dialog) => dialog.close());
+  leaveScreen();
   put(app, signInScreen(reason, show));
 }
 

@@ -52,7 +52,7 @@ export function offset(at, zone = MINE) {
   return part.value.replace("GMT", "UTC").replace("UTC+0", "UTC");
 }
 
-const UNITS = [["d", 86_400_000], ["h", 3_600_000], ["min", 60_000], ["s", 1000]];
+const UNITS = [["y", 31_557_600_000], ["d", 86_400_000], ["h", 3_600_000], ["min", 60_000], ["s", 1000]];
 
 /** `2 min`, `1 d 4 h`: at most two units, the small one only beside a small number. */
 export function span(ms) {

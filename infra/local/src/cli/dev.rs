@@ -87,7 +87,7 @@ impl Dev {
         // At once, and whether or not anybody reads it: a reader that has seen enough must not end
         // the system.
         let ready = format!(
-            "belfry is ready\n  API        {url}/api/v1\n  DynamoDB   {dynamodb}\n  \
+            "belfry is ready\n  console    {url}/console\n  API        {url}/api/v1\n  DynamoDB   {dynamodb}\n  \
              SQS        {sqs}\n  data       {kept}\nStop it with Ctrl-C; nothing is lost.\n"
         );
         let _ = std::io::stdout().write_all(ready.as_bytes());

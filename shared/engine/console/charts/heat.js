@@ -30,9 +30,13 @@ export function heat(from, counts) {
   }));
 }
 
-/** From the least that fires to the most, by the logarithm: one busy minute must not wash out all the others. */
+/**
+ * By rank: where a hundred fires are usual, one more must show as well as one where there are none.
+ * The first minute is left out, of which only a part is to come.
+ */
 function shades(counts) {
-  const some = counts.filter((count) => count > 0);
-  const [least, most] = [Math.log(Math.min(...some)), Math.log(Math.max(...some))];
-  return (count) => (most > least ? 0.28 + (0.72 * (Math.log(count) - least)) / (most - least) : 0.6).toFixed(2);
+  const levels = [...new Set(counts.slice(1).filter((count) => count > 0))].sort((a, b) => a - b);
+  const last = Math.max(1, levels.length - 1);
+  const rank = (count) => Math.max(0, levels.findLastIndex((level) => level <= count));
+  return (count) => (levels.length > 1 ? 0.3 + (0.7 * rank(count)) / last : 0.6).toFixed(2);
 }

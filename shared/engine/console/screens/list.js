@@ -18,6 +18,7 @@ import { STATUS } from "../words.js";
 const EVERY_MS = 4000;
 const RECENT = 30;
 const PAGE = 100;
+const ENDS = ["SUCCESS", "FAILED", "ABANDONED", "SKIPPED"];
 
 /** What was asked for, kept when one comes back from a schedule. */
 const asked = { text: "", status: "", workflow_id: "", tag: "" };
@@ -131,7 +132,7 @@ function row(item, chosen, draw, look) {
   const recent = item.recent ?? [];
   const ended = recent.filter((status) => ["SUCCESS", "FAILED", "ABANDONED"].includes(status));
   const good = ended.filter((status) => status === "SUCCESS").length;
-  const last = item.last_status ?? recent.find((status) => !["ENQUEUED", "QUEUED"].includes(status));
+  const last = recent.find((status) => ENDS.includes(status)) ?? item.last_status;
   const cell = (label, ...content) => [h("span", { class: "cell-label" }, label), ...content];
   return h("tr", { "data-schedule": id },
     h("td", { class: "pick" }, h("input", {

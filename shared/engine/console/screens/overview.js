@@ -50,7 +50,7 @@ function screen(found, { schedules, runs }) {
       fact("Recovered", recovery.recovered, "lost, then launched"),
       fact("Missed, abandoned", `${recovery.missed}, ${recovery.abandoned}`, "not launched, given up")),
     h("section", { class: "sheet", "aria-label": "Fires per minute" },
-      h("header", null, h("h2", null, "Fires per minute"), h("span", { class: "soft small" }, `the next 24 hours, ${MINE}; a row an hour, a place a minute`)),
+      h("header", null, h("h2", null, "Fires per minute"), h("span", { class: "soft small" }, `the next 24 hours, ${MINE}; a row an hour, a place a minute, up to ${Math.max(...counts)} in one`)),
       h("div", { class: "body" }, heat(found.from, counts))),
     h("div", { class: "two" }, drift(found.drift.buckets), failures(found.failures)),
   ];

@@ -50,7 +50,7 @@ export function schedule(main, { id, signal }) {
       }
       document.title = `${title(found)} · Belfry`;
       refresh(parts.head, head(found, look));
-      refresh(parts.facts, facts(found));
+      refresh(parts.facts, facts(found, recent.items));
       refresh(parts.next, upcoming(found, next));
       refresh(parts.plots, plots(recent.items));
       refresh(parts.definition, definition(found));
@@ -105,13 +105,14 @@ function head(found, look) {
   ];
 }
 
-function facts(found) {
+function facts(found, runs) {
   const { stats, durations, timezone } = found;
+  const last = runs.find(({ finished_at }) => finished_at)?.status ?? found.last_status;
   const fact = (name, value, small) => h("div", null, h("dt", null, name), h("dd", null, value, small && h("small", null, small)));
   return [
     fact("Next run", found.next_run_at ? fromNow(found.next_run_at) : "none", found.next_run_at && moment(found.next_run_at, timezone)),
     fact("Success rate", stats.success_rate === null ? "–" : percent(stats.success_rate), `${stats.succeeded} of ${stats.succeeded + stats.failed} that ended`),
-    fact("Last result", found.last_status ? badge(found.last_status) : "none yet", stats.consecutive_failures > 1 && `${stats.consecutive_failures} failures in a row`),
+    fact("Last result", last ? badge(last) : "none yet", stats.consecutive_failures > 1 && `${stats.consecutive_failures} failures in a row`),
     fact("Skipped", stats.skipped, `${stats.missed} missed`),
     fact("Recovered", stats.recovered, "lost, then launched"),
     fact("Duration", durations?.p50_ms === null || !durations ? "–" : span(durations.p50_ms), durations?.p95_ms && `95 % within ${span(durations.p95_ms)}`),
