@@ -4,6 +4,8 @@ CARGO ?= cargo
 FUNCTIONS := tick launcher recovery api
 PORT ?= 7600
 DATA ?= .belfry
+PRETTIER := node tests/browser/node_modules/prettier/bin/prettier.cjs --log-level warn \
+  --config tests/browser/prettier.json shared/engine/console 'tests/browser/*.mjs'
 
 .PHONY: help
 help: ## Show this list
@@ -23,7 +25,7 @@ test: lint ## Check everything: lint, then every test
 .PHONY: browser-test
 browser-test: ## Try the console in a headless Chromium, as a user does
 	$(CARGO) build --workspace --bins --locked
-	. tests/browser/tools.sh && node tests/browser/main.mjs
+	. tests/browser/tools.sh && $(PRETTIER) --check && node tests/browser/main.mjs
 
 .PHONY: screenshots
 screenshots: ## Take the pictures of docs/img
@@ -38,6 +40,7 @@ lint: ## Check format and lints, warnings denied
 .PHONY: fmt
 fmt: ## Format the code
 	$(CARGO) fmt --all
+	. tests/browser/tools.sh && $(PRETTIER) --write
 
 .PHONY: build
 build: ## Build the functions as Lambda wants them, in target/lambda

@@ -7,12 +7,18 @@ import { join } from "node:path";
 import { chromium } from "playwright-core";
 
 const FLAGS = [
-  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-  "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--disable-dev-shm-usage",
 ];
 
 /** No test takes longer, or something hangs. */
-export const LIMIT = { timeout: 120_000 };
+export const LIMIT = { timeout: 300_000 };
 
 /**
  * Tells a story in a browser of its own, with an empty profile, and closes it whatever happens.
@@ -23,8 +29,13 @@ export const LIMIT = { timeout: 120_000 };
 export async function inConsole(system, story, options = {}) {
   const profile = await mkdtemp(join(tmpdir(), "belfry-browser-"));
   const context = await chromium.launchPersistentContext(profile, {
-    executablePath: process.env.CHROMIUM || "/usr/bin/chromium", headless: true, args: FLAGS,
-    viewport: { width: 1280, height: 860 }, timezoneId: "America/New_York", locale: "en-GB", ...options,
+    executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
+    headless: true,
+    args: FLAGS,
+    viewport: { width: 1280, height: 860 },
+    timezoneId: "America/New_York",
+    locale: "en-GB",
+    ...options,
   });
   context.setDefaultTimeout(15_000);
   try {

@@ -11,5 +11,11 @@ export async function startExecutor(answer) {
     response.setHeader("content-type", "application/json").end(JSON.stringify(said));
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return { url: `http://127.0.0.1:${server.address().port}/run`, stop: () => server.close() };
+  return {
+    url: `http://127.0.0.1:${server.address().port}/run`,
+    stop: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
 }

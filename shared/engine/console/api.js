@@ -6,7 +6,7 @@ import { token } from "./session.js";
 const BASE = new URL("api/v1/", document.baseURI);
 
 /** A refusal, as the API tells it (RFC 9457). */
-export class Problem extends Error {
+class Problem extends Error {
   constructor(status, body) {
     super(body.detail || body.title || `the API answered ${status}`);
     this.status = status;
@@ -15,7 +15,9 @@ export class Problem extends Error {
 
   /** All of it in one sentence. */
   get sentence() {
-    const fields = this.errors.map(({ field, message }) => (field ? `${field}: ${message}` : message));
+    const fields = this.errors.map(({ field, message }) =>
+      field ? `${field}: ${message}` : message,
+    );
     return fields.length ? fields.join("; ") : this.message;
   }
 }
@@ -43,7 +45,12 @@ export async function call(method, path, { query, body, headers, signal } = {}) 
   let answer;
   try {
     answer = await fetch(url, {
-      method, signal, headers: sent, cache: "no-store", credentials: "omit", redirect: "error",
+      method,
+      signal,
+      headers: sent,
+      cache: "no-store",
+      credentials: "omit",
+      redirect: "error",
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch (failure) {
@@ -60,7 +67,6 @@ export async function call(method, path, { query, body, headers, signal } = {}) 
 const id = encodeURIComponent;
 
 export const api = {
-  health: () => call("GET", "health"),
   schedules: (query, signal) => call("GET", "schedules", { query, signal }),
   schedule: (name, signal) => call("GET", `schedules/${id(name)}`, { signal }),
   create: (body) => call("POST", "schedules", { body }),
@@ -73,7 +79,8 @@ export const api = {
   resume: (name, body = {}) => call("POST", `schedules/${id(name)}/resume`, { body }),
   trigger: (name, body = {}) =>
     call("POST", `schedules/${id(name)}/trigger`, {
-      body, headers: { "idempotency-key": crypto.randomUUID() },
+      body,
+      headers: { "idempotency-key": crypto.randomUUID() },
     }),
   bulk: (body) => call("POST", "schedules/bulk", { body }),
   runs: (name, query, signal) => call("GET", `schedules/${id(name)}/runs`, { query, signal }),

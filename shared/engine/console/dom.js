@@ -21,7 +21,9 @@ export function s(tag, attributes, ...children) {
 
 /** A sentence of the API's, with what stands in backticks as code. */
 export function prose(text) {
-  return String(text).split("`").map((part, at, all) => (at % 2 && at < all.length - 1 ? h("code", null, part) : part));
+  return String(text)
+    .split("`")
+    .map((part, at, all) => (at % 2 && at < all.length - 1 ? h("code", null, part) : part));
 }
 
 /** Replaces what an element holds. */
@@ -45,7 +47,8 @@ function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value === null || value === undefined || value === false) continue;
     if (typeof value === "function") element.addEventListener(name.replace(/^on/, ""), value);
-    else if (name === "value" || name === "checked" || name === "indeterminate") element[name] = value;
+    else if (name === "value" || name === "checked" || name === "indeterminate")
+      element[name] = value;
     else element.setAttribute(name, value === true ? "" : String(value));
   }
   element.append(...nodes(children));
@@ -53,7 +56,8 @@ function fill(element, attributes, children) {
 }
 
 function nodes(children) {
-  return children.flat(Infinity)
+  return children
+    .flat(Infinity)
     .filter((child) => child !== null && child !== undefined && child !== false)
     .map((child) => (child instanceof Node ? child : document.createTextNode(String(child))));
 }

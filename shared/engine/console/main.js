@@ -29,7 +29,12 @@ function show() {
   leaveScreen();
   const { screen, id } = place();
   const main = h("main", { id: "main", tabindex: "-1" });
-  put(app, h("a", { class: "skip", href: "#main", onclick: skip }, "Skip to the content"), bar(screen), main);
+  put(
+    app,
+    h("a", { class: "skip", href: "#main", onclick: skip }, "Skip to the content"),
+    bar(screen),
+    main,
+  );
   scrollTo(0, 0);
   SCREENS[screen](main, { id, signal: leaving.signal });
 }
@@ -37,17 +42,52 @@ function show() {
 function bar(screen) {
   const link = (name, href, text) =>
     h("a", { href, "aria-current": screen === name ? "page" : null }, text);
-  return h("header", { class: "bar" }, h("div", null,
-    h("a", { class: "brand", href: to.list(), "aria-label": "Belfry, schedules" },
-      h("img", { src: "console/icon.svg", alt: "" }), h("span", null, "Belfry")),
-    h("nav", { "aria-label": "Screens" }, link("list", to.list(), "Schedules"), link("overview", to.overview(), "Overview")),
-    h("div", { class: "end" },
-      h("span", { class: "who", title: subject() }, subject()),
-      themeSwitch(),
-      token() && h("button", {
-        class: "button quiet slim", type: "button", "aria-label": "Sign out", title: "Sign out", onclick: leave,
-      }, icon("exit")),
-      screen !== "editor" && h("a", { class: "button main slim", href: to.make() }, icon("plus"), "New", h("span", { class: "wide-only" }, "schedule")))));
+  return h(
+    "header",
+    { class: "bar" },
+    h(
+      "div",
+      null,
+      h(
+        "a",
+        { class: "brand", href: to.list(), "aria-label": "Belfry, schedules" },
+        h("img", { src: "console/icon.svg", alt: "" }),
+        h("span", null, "Belfry"),
+      ),
+      h(
+        "nav",
+        { "aria-label": "Screens" },
+        link("list", to.list(), "Schedules"),
+        link("overview", to.overview(), "Overview"),
+      ),
+      h(
+        "div",
+        { class: "end" },
+        h("span", { class: "who", title: subject() }, subject()),
+        themeSwitch(),
+        token() &&
+          h(
+            "button",
+            {
+              class: "button quiet slim",
+              type: "button",
+              "aria-label": "Sign out",
+              title: "Sign out",
+              onclick: leave,
+            },
+            icon("exit"),
+          ),
+        screen !== "editor" &&
+          h(
+            "a",
+            { class: "button main slim", href: to.make() },
+            icon("plus"),
+            "New",
+            h("span", { class: "wide-only" }, "schedule"),
+          ),
+      ),
+    ),
+  );
 }
 
 /** The `#` belongs to the router, so this link moves the focus itself. */
@@ -68,7 +108,9 @@ function askForToken(reason) {
 
 applyTheme();
 takeTokenFromAddress();
-whenSignedOut(() => askForToken(token() ? "The API did not accept the token. It may have expired." : ""));
+whenSignedOut(() =>
+  askForToken(token() ? "The API did not accept the token. It may have expired." : ""),
+);
 addEventListener("hashchange", () => {
   takeTokenFromAddress();
   show();

@@ -48,11 +48,18 @@ export function moment(at, zone = MINE) {
 /** `UTC+1`, as it is then. */
 export function offset(at, zone = MINE) {
   const part = format(zone, { timeZoneName: "shortOffset" })
-    .formatToParts(new Date(at)).find(({ type }) => type === "timeZoneName");
+    .formatToParts(new Date(at))
+    .find(({ type }) => type === "timeZoneName");
   return part.value.replace("GMT", "UTC").replace("UTC+0", "UTC");
 }
 
-const UNITS = [["y", 31_557_600_000], ["d", 86_400_000], ["h", 3_600_000], ["min", 60_000], ["s", 1000]];
+const UNITS = [
+  ["y", 31_557_600_000],
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["min", 60_000],
+  ["s", 1000],
+];
 
 /** `2 min`, `1 d 4 h`: at most two units, the small one only beside a small number. */
 export function span(ms) {

@@ -21,7 +21,7 @@ export const RUN = {
 };
 
 /** Why a run ended as it did. */
-export const REASON = {
+const REASON = {
   missed: "Late by more than the grace, and not caught up.",
   overlap: "An earlier run was still going and had the slot.",
   queue_full: "Too many runs were waiting already.",
@@ -108,9 +108,34 @@ export const POLICIES = [
 
 /** Numbers a schedule can set, with what they do. */
 export const NUMBERS = [
-  ["max_concurrent", "Runs at once", "1", "How many runs may go at the same time before the rule above applies."],
-  ["jitter_ms", "Jitter, in ms", "0", "Moves each start by up to this much, earlier or later, so that not all begin together."],
-  ["catchup_window_s", "Catch-up window, in s", "no limit", "Missed fires older than this are never caught up."],
-  ["max_runtime_s", "Longest runtime, in s", "no limit", "A tracked run that takes longer has failed."],
-  ["pause_after_failures", "Pause after failures", "never", "So many failures in a row pause the schedule."],
+  [
+    "max_concurrent",
+    "Runs at once",
+    "1",
+    "How many runs may go at the same time before the rule above applies.",
+  ],
+  [
+    "jitter_ms",
+    "Jitter, in ms",
+    "0",
+    "Moves each start by up to this much, earlier or later, so that not all begin together.",
+  ],
+  [
+    "catchup_window_s",
+    "Catch-up window, in s",
+    "no limit",
+    "Missed fires older than this are never caught up.",
+  ],
+  [
+    "max_runtime_s",
+    "Longest runtime, in s",
+    "no limit",
+    "A tracked run that takes longer has failed.",
+  ],
+  [
+    "pause_after_failures",
+    "Pause after failures",
+    "never",
+    "So many failures in a row pause the schedule.",
+  ],
 ];

@@ -22,14 +22,27 @@ export function dots(points, what) {
   const sorted = points.map(({ value }) => value).sort((a, b) => a - b);
   const half = sorted[Math.floor((sorted.length - 1) / 2)];
   const says = `${what} of ${points.length} runs: half within ${span(half)}, at most ${span(high)}`;
-  return s("svg", { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": says },
+  return s(
+    "svg",
+    { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": says },
     marks.map((value) => [
       s("line", { class: "axis", x1: LEFT, x2: width, y1: y(value), y2: y(value) }),
       s("text", { x: LEFT - 8, y: y(value) + 4, "text-anchor": "end" }, value ? span(value) : "0"),
     ]),
-    points.map(({ at, value, status }, place) => s("circle", {
-      cx: x(place), cy: y(value), r: 3, class: `t-${tone(status)}`, opacity: 0.8,
-    }, s("title", null, `${moment(at)}: ${span(value)}`))),
+    points.map(({ at, value, status }, place) =>
+      s(
+        "circle",
+        {
+          cx: x(place),
+          cy: y(value),
+          r: 3,
+          class: `t-${tone(status)}`,
+          opacity: 0.8,
+        },
+        s("title", null, `${moment(at)}: ${span(value)}`),
+      ),
+    ),
     s("text", { x: LEFT, y: HEIGHT - 2 }, "older"),
-    s("text", { x: width, y: HEIGHT - 2, "text-anchor": "end" }, "newest"));
+    s("text", { x: width, y: HEIGHT - 2, "text-anchor": "end" }, "newest"),
+  );
 }

@@ -16,17 +16,41 @@ export function timeline(fires, zone, now = Date.now()) {
   const far = end - now > 36 * 3_600_000;
   const says = `The next ${times.length} fires, within ${span(end - now)}`;
   const marks = Array.from({ length: many }, (_, at) => now + ((end - now) * at) / (many - 1));
-  const mark = (at, place) => s("g", null,
-    s("line", { class: "axis", x1: x(at), x2: x(at), y1: 44, y2: 50 }),
-    s("text", {
-      x: x(at), y: 66, "text-anchor": place === 0 ? "start" : place === many - 1 ? "end" : "middle",
-    }, place === 0 ? "now" : far ? day(at, zone) : shortClock(at, zone)));
-  return s("svg", { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": says },
+  const mark = (at, place) =>
+    s(
+      "g",
+      null,
+      s("line", { class: "axis", x1: x(at), x2: x(at), y1: 44, y2: 50 }),
+      s(
+        "text",
+        {
+          x: x(at),
+          y: 66,
+          "text-anchor": place === 0 ? "start" : place === many - 1 ? "end" : "middle",
+        },
+        place === 0 ? "now" : far ? day(at, zone) : shortClock(at, zone),
+      ),
+    );
+  return s(
+    "svg",
+    { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": says },
     s("line", { class: "axis", x1: 14, x2: width - 14, y1: 44.5, y2: 44.5 }),
     marks.map(mark),
     s("line", { class: "now", x1: 14, x2: 14, y1: 8, y2: 44 }),
-    times.map((at, place) => s("rect", {
-      class: "t-accent", x: x(at) - 2, y: place ? 20 : 12, width: 4, height: place ? 24 : 32, rx: 2,
-      opacity: place ? 0.55 : 1,
-    }, s("title", null, `${moment(at, zone)}, ${fromNow(at, now)}`))));
+    times.map((at, place) =>
+      s(
+        "rect",
+        {
+          class: "t-accent",
+          x: x(at) - 2,
+          y: place ? 20 : 12,
+          width: 4,
+          height: place ? 24 : 32,
+          rx: 2,
+          opacity: place ? 0.55 : 1,
+        },
+        s("title", null, `${moment(at, zone)}, ${fromNow(at, now)}`),
+      ),
+    ),
+  );
 }

@@ -15,18 +15,44 @@
  */
 
 export const WEEKDAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
-export const MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
+export const MONTHS = [
+  "JAN",
+  "FEB",
+  "MAR",
+  "APR",
+  "MAY",
+  "JUN",
+  "JUL",
+  "AUG",
+  "SEP",
+  "OCT",
+  "NOV",
+  "DEC",
+];
 
 const MACROS = {
-  "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
-  "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
+  "@yearly": "0 0 1 1 *",
+  "@annually": "0 0 1 1 *",
+  "@monthly": "0 0 1 * *",
+  "@weekly": "0 0 * * 0",
+  "@daily": "0 0 * * *",
+  "@midnight": "0 0 * * *",
+  "@hourly": "0 * * * *",
 };
 
 /** @returns {Plan} every day at nine */
 export function plain() {
   return {
-    pace: "times", step: 5, minute: 0, hours: [9], window: null,
-    days: "every", weekdays: [1, 2, 3, 4, 5], dates: [1], nth: { nth: 1, weekday: 1 }, months: [],
+    pace: "times",
+    step: 5,
+    minute: 0,
+    hours: [9],
+    window: null,
+    days: "every",
+    weekdays: [1, 2, 3, 4, 5],
+    dates: [1],
+    nth: { nth: 1, weekday: 1 },
+    months: [],
   };
 }
 
@@ -53,12 +79,16 @@ export function write(plan) {
     hours: () => `${plan.minute} ${plan.step > 1 ? `${within}/${plan.step}` : within}`,
     times: () => `${plan.minute} ${list(plan.hours.length ? plan.hours : [0], String)}`,
   }[plan.pace]();
-  const months = plan.months.length && plan.months.length < 12 ? list(plan.months, (n) => MONTHS[n - 1]) : "*";
+  const months =
+    plan.months.length && plan.months.length < 12 ? list(plan.months, (n) => MONTHS[n - 1]) : "*";
   const [date, weekday] = {
     every: () => ["*", "*"],
     week: () => ["*", plan.weekdays.length % 7 ? week(plan.weekdays) : "*"],
     month: () => [dates(plan.dates), "*"],
-    nth: () => ["*", WEEKDAYS[plan.nth.weekday] + (plan.nth.nth === "L" ? "L" : `#${plan.nth.nth}`)],
+    nth: () => [
+      "*",
+      WEEKDAYS[plan.nth.weekday] + (plan.nth.nth === "L" ? "L" : `#${plan.nth.nth}`),
+    ],
   }[plan.days]();
   return `${time} ${date} ${months} ${weekday}`;
 }
@@ -88,7 +118,10 @@ function readDays(date, weekday) {
   if (date === "*" && weekday === "*") return { days: "every" };
   if (weekday === "*") {
     const special = date.split(",").filter((part) => part === "L" || part === "LW");
-    const plain = date.split(",").filter((part) => part !== "L" && part !== "LW").join(",");
+    const plain = date
+      .split(",")
+      .filter((part) => part !== "L" && part !== "LW")
+      .join(",");
     const dates = plain ? values(plain, 1, 31) : [];
     return dates && !date.startsWith("*") ? { days: "month", dates: [...dates, ...special] } : null;
   }
@@ -100,7 +133,9 @@ function readDays(date, weekday) {
     return day === undefined ? null : { days: "nth", nth: { nth: which, weekday: day % 7 } };
   }
   const weekdays = values(weekday, 0, 7, WEEKDAYS, 0);
-  return weekdays && { days: "week", weekdays: [...new Set(weekdays.map((day) => day % 7))].sort() };
+  return (
+    weekdays && { days: "week", weekdays: [...new Set(weekdays.map((day) => day % 7))].sort() }
+  );
 }
 
 /** The n of `*` and `*\/n`, else null. */
@@ -145,7 +180,10 @@ function list(numbers, name) {
 
 /** Weekdays from Monday on, so that a weekend is one range. */
 function week(days) {
-  return list(days.map((day) => day || 7), (day) => WEEKDAYS[day % 7]);
+  return list(
+    days.map((day) => day || 7),
+    (day) => WEEKDAYS[day % 7],
+  );
 }
 
 function dates(chosen) {

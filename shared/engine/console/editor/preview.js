@@ -26,7 +26,15 @@ export function preview(judged, signal) {
       if (turn !== last) return;
       judged(found.errors ?? []);
       put(says, found.description ?? "This is not an expression yet.");
-      put(body, found.valid && fires(found, timing.timezone || "UTC"), found.warnings?.length > 0 && notes("mind", found.warnings.map(({ message }) => message)));
+      put(
+        body,
+        found.valid && fires(found, timing.timezone || "UTC"),
+        found.warnings?.length > 0 &&
+          notes(
+            "mind",
+            found.warnings.map(({ message }) => message),
+          ),
+      );
     } catch (problem) {
       if (problem.name === "AbortError" || turn !== last) return;
       judged(problem.errors);
@@ -34,8 +42,12 @@ export function preview(judged, signal) {
     }
   }, TYPING_MS);
 
-  const element = h("section", { class: "sheet", "aria-label": "Preview" },
-    h("header", null, h("h2", null, "What it means")), h("div", { class: "body" }, says, body));
+  const element = h(
+    "section",
+    { class: "sheet", "aria-label": "Preview" },
+    h("header", null, h("h2", null, "What it means")),
+    h("div", { class: "body" }, says, body),
+  );
   return { element, look };
 }
 
@@ -44,12 +56,37 @@ function fires(found, zone) {
   const local = found.local_executions ?? [];
   // Seconds only where some fire has any.
   const show = found.next_executions.every((at) => at.endsWith(":00Z")) ? shortClock : clock;
-  return scrolling("Next fires", h("table", { class: "fires" },
-    h("thead", null, h("tr", null, h("th", null, `In ${zone}`), h("th", null, zone === MINE ? "UTC" : "Here"), h("th", { class: "num" }, "From now"))),
-    h("tbody", null, found.next_executions.map((at, place) => h("tr", { title: `${at} · here: ${MINE}` },
-      h("td", null, inZone(at, local[place], zone, show)),
-      h("td", { class: "soft" }, here(at, zone === MINE ? "UTC" : MINE, local[place], show)),
-      h("td", { class: "num soft" }, fromNow(at)))))));
+  return scrolling(
+    "Next fires",
+    h(
+      "table",
+      { class: "fires" },
+      h(
+        "thead",
+        null,
+        h(
+          "tr",
+          null,
+          h("th", null, `In ${zone}`),
+          h("th", null, zone === MINE ? "UTC" : "Here"),
+          h("th", { class: "num" }, "From now"),
+        ),
+      ),
+      h(
+        "tbody",
+        null,
+        found.next_executions.map((at, place) =>
+          h(
+            "tr",
+            { title: `${at} · here: ${MINE}` },
+            h("td", null, inZone(at, local[place], zone, show)),
+            h("td", { class: "soft" }, here(at, zone === MINE ? "UTC" : MINE, local[place], show)),
+            h("td", { class: "num soft" }, fromNow(at)),
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
 /** As the API's own zone data has it: it may be newer than the browser's. */

@@ -21,11 +21,25 @@ export function zonePicker(chosen, changed, signal) {
   let names = [];
   let found = [];
   let at = -1;
-  const list = h("ul", { id: "zone-list", role: "listbox", "aria-label": "Time zones", hidden: true });
+  const list = h("ul", {
+    id: "zone-list",
+    role: "listbox",
+    "aria-label": "Time zones",
+    hidden: true,
+  });
   const input = h("input", {
-    type: "text", role: "combobox", autocomplete: "off", spellcheck: "false", "aria-expanded": "false",
-    "aria-controls": "zone-list", "aria-autocomplete": "list", value: chosen,
-    oninput: () => { open(input.value); changed(input.value.trim()); },
+    type: "text",
+    role: "combobox",
+    autocomplete: "off",
+    spellcheck: "false",
+    "aria-expanded": "false",
+    "aria-controls": "zone-list",
+    "aria-autocomplete": "list",
+    value: chosen,
+    oninput: () => {
+      open(input.value);
+      changed(input.value.trim());
+    },
     onfocus: () => input.select(),
     onclick: () => open(""),
     onblur: () => close(),
@@ -43,10 +57,25 @@ export function zonePicker(chosen, changed, signal) {
     const shown = found.length > 0;
     list.hidden = !shown;
     input.setAttribute("aria-expanded", String(shown));
-    put(list, found.map(({ name }, place) => h("li", {
-      role: "option", id: `zone-${place}`, "aria-selected": String(place === at),
-      onmousedown: (event) => { event.preventDefault(); choose(name); },
-    }, h("span", null, name), h("span", null, `${clock(Date.now(), name).slice(0, 5)}  ${offset(Date.now(), name)}`))));
+    put(
+      list,
+      found.map(({ name }, place) =>
+        h(
+          "li",
+          {
+            role: "option",
+            id: `zone-${place}`,
+            "aria-selected": String(place === at),
+            onmousedown: (event) => {
+              event.preventDefault();
+              choose(name);
+            },
+          },
+          h("span", null, name),
+          h("span", null, `${clock(Date.now(), name).slice(0, 5)}  ${offset(Date.now(), name)}`),
+        ),
+      ),
+    );
     if (at >= 0) {
       input.setAttribute("aria-activedescendant", `zone-${at}`);
       list.children[at]?.scrollIntoView({ block: "nearest" });
@@ -66,7 +95,11 @@ export function zonePicker(chosen, changed, signal) {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
       if (!found.length) return open("");
-      at = (at + (event.key === "ArrowDown" ? 1 : found.length - 1) + (at < 0 && event.key === "ArrowUp" ? 1 : 0)) % found.length;
+      at =
+        (at +
+          (event.key === "ArrowDown" ? 1 : found.length - 1) +
+          (at < 0 && event.key === "ArrowUp" ? 1 : 0)) %
+        found.length;
       draw();
     } else if (event.key === "Enter" && found.length) {
       event.preventDefault();
@@ -84,10 +117,12 @@ export function zonePicker(chosen, changed, signal) {
   const timer = setInterval(tick, 1000);
   signal.addEventListener("abort", () => clearInterval(timer));
   tick();
-  zones(signal).then((items) => {
-    names = items;
-    // Somebody may have typed before they came.
-    if (document.activeElement === input && input.value !== chosen) open(input.value);
-  }).catch(() => {});
+  zones(signal)
+    .then((items) => {
+      names = items;
+      // Somebody may have typed before they came.
+      if (document.activeElement === input && input.value !== chosen) open(input.value);
+    })
+    .catch(() => {});
   return { input, element: h("div", { class: "zone" }, input, list), now };
 }

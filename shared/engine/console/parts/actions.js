@@ -18,7 +18,11 @@ export function askPause(schedule) {
   return ask({
     title: `Pause ${title(schedule)}?`,
     body: [
-      h("p", { class: "soft" }, "When this returns nothing of it launches by itself. What has launched goes on; running it by hand still works."),
+      h(
+        "p",
+        { class: "soft" },
+        "When this returns nothing of it launches by itself. What has launched goes on; running it by hand still works.",
+      ),
       field({ id: "pause-note", label: "Note, for whoever wonders why", control: note }).element,
     ],
     agree: "Pause",
@@ -40,10 +44,14 @@ export async function askResume(schedule) {
       : "No fire was missed meanwhile.";
   };
   const policy = POLICIES.find(({ field }) => field === "catchup_policy");
-  const chooser = select(policy.choices.map(([value, text]) => [value, text]), catchup, (value) => {
-    catchup = value;
-    look().catch(() => {});
-  });
+  const chooser = select(
+    policy.choices.map(([value, text]) => [value, text]),
+    catchup,
+    (value) => {
+      catchup = value;
+      look().catch(() => {});
+    },
+  );
   look().catch((problem) => {
     missed.textContent = problem.message;
   });
@@ -68,8 +76,13 @@ export async function runNow(schedule) {
 export function askDelete(schedule) {
   return ask({
     title: `Delete ${title(schedule)}?`,
-    body: h("p", { class: "soft" }, "It fires no more, and its list of runs is gone with it. Single runs can be read until they expire."),
-    agree: "Delete", danger: true,
+    body: h(
+      "p",
+      { class: "soft" },
+      "It fires no more, and its list of runs is gone with it. Single runs can be read until they expire.",
+    ),
+    agree: "Delete",
+    danger: true,
     act: async () => {
       await api.remove(schedule.schedule_id);
       told(`${title(schedule)} is deleted.`);

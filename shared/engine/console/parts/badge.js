@@ -4,9 +4,18 @@ import { h } from "../dom.js";
 import { RUN, STATUS } from "../words.js";
 
 const TONES = {
-  active: "good", paused: "mind", pending: "busy", expired: "idle", invalid: "bad",
-  SUCCESS: "good", FAILED: "bad", ABANDONED: "bad", SKIPPED: "mind",
-  STARTED: "busy", QUEUED: "busy", ENQUEUED: "idle",
+  active: "good",
+  paused: "mind",
+  pending: "busy",
+  expired: "idle",
+  invalid: "bad",
+  SUCCESS: "good",
+  FAILED: "bad",
+  ABANDONED: "bad",
+  SKIPPED: "mind",
+  STARTED: "busy",
+  QUEUED: "busy",
+  ENQUEUED: "idle",
 };
 
 /** The colour a status has everywhere. */

@@ -11,7 +11,11 @@ import { failed } from "./toast.js";
 export function ask({ title, body, agree, danger, act }) {
   return new Promise((resolve) => {
     const wrong = h("p", { class: "wrong", role: "alert" });
-    const yes = h("button", { class: `button ${danger ? "danger" : "main"}`, type: "submit" }, agree);
+    const yes = h(
+      "button",
+      { class: `button ${danger ? "danger" : "main"}`, type: "submit" },
+      agree,
+    );
     const submit = async (event) => {
       event.preventDefault();
       yes.disabled = true;
@@ -24,12 +28,23 @@ export function ask({ title, body, agree, danger, act }) {
         if (problem.status === 401) dialog.close();
       }
     };
-    const dialog = h("dialog", { "aria-labelledby": "dialog-title" },
-      h("form", { method: "dialog", onsubmit: (event) => submit(event).catch(failed) },
-        h("h2", { id: "dialog-title" }, title), body,
+    const dialog = h(
+      "dialog",
+      { "aria-labelledby": "dialog-title" },
+      h(
+        "form",
+        { method: "dialog", onsubmit: (event) => submit(event).catch(failed) },
+        h("h2", { id: "dialog-title" }, title),
+        body,
         h("div", { class: "field" }, wrong),
-        h("div", { class: "foot" },
-          h("button", { class: "button", type: "button", onclick: () => dialog.close() }, "Cancel"), yes)));
+        h(
+          "div",
+          { class: "foot" },
+          h("button", { class: "button", type: "button", onclick: () => dialog.close() }, "Cancel"),
+          yes,
+        ),
+      ),
+    );
     dialog.addEventListener("close", () => {
       dialog.remove();
       resolve(dialog.returnValue === "done");

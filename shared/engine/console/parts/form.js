@@ -13,9 +13,15 @@ export function field({ id, label, hint, control, around = control }) {
   const described = hint ? `${id}-hint ${id}-wrong` : `${id}-wrong`;
   control.id = id;
   control.setAttribute("aria-describedby", described);
-  const element = h("div", { class: "field" },
-    h("label", { for: id }, label), around,
-    hint && h("p", { class: "hint", id: `${id}-hint` }, hint), wrong);
+  const element = h(
+    "div",
+    { class: "field" },
+    h("label", { for: id }, label),
+    around,
+    hint &&
+      h("p", { class: "hint", id: `${id}-hint` }, typeof hint === "string" ? prose(hint) : hint),
+    wrong,
+  );
   const complain = (text = "") => {
     put(wrong, prose(text));
     control.setAttribute("aria-invalid", text ? "true" : "false");
@@ -35,20 +41,40 @@ export function chips(choices, chosen, changed, more = "") {
     button.setAttribute("aria-pressed", pressed.has(value));
     changed([...pressed]);
   };
-  return h("div", { class: `chips ${more}` }, choices.map(([value, text, name]) => {
-    const button = h("button", {
-      class: `chip tight ${text.length > 4 ? "wide" : ""}`, type: "button", "aria-label": name, "aria-pressed": String(pressed.has(value)),
-      onclick: () => toggle(value, button),
-    }, text);
-    return button;
-  }));
+  return h(
+    "div",
+    { class: `chips ${more}` },
+    choices.map(([value, text, name]) => {
+      const button = h(
+        "button",
+        {
+          class: `chip tight ${text.length > 4 ? "wide" : ""}`,
+          type: "button",
+          "aria-label": name,
+          "aria-pressed": String(pressed.has(value)),
+          onclick: () => toggle(value, button),
+        },
+        text,
+      );
+      return button;
+    }),
+  );
 }
 
 /** A row of which exactly one is pressed. */
 export function segments(label, choices, chosen, changed) {
-  const buttons = choices.map(([value, text]) => h("button", {
-    class: "chip", type: "button", "aria-pressed": String(value === chosen), onclick: () => choose(value),
-  }, text));
+  const buttons = choices.map(([value, text]) =>
+    h(
+      "button",
+      {
+        class: "chip",
+        type: "button",
+        "aria-pressed": String(value === chosen),
+        onclick: () => choose(value),
+      },
+      text,
+    ),
+  );
   function choose(value) {
     buttons.forEach((button, at) => button.setAttribute("aria-pressed", choices[at][0] === value));
     changed(value);
@@ -57,6 +83,11 @@ export function segments(label, choices, chosen, changed) {
 }
 
 export function select(choices, chosen, changed, attributes = {}) {
-  return h("select", { ...attributes, onchange: (event) => changed(event.target.value) },
-    choices.map(([value, text]) => h("option", { value, selected: String(value) === String(chosen) }, text)));
+  return h(
+    "select",
+    { ...attributes, onchange: (event) => changed(event.target.value) },
+    choices.map(([value, text]) =>
+      h("option", { value, selected: String(value) === String(chosen) }, text),
+    ),
+  );
 }

@@ -19,5 +19,6 @@ export const told = (...content) => say("", content);
 
 /** Says what went wrong. A screen that is gone has nothing to say. */
 export function failed(problem) {
-  if (problem.name !== "AbortError" && problem.status !== 401) say("bad", [problem.sentence ?? problem.message]);
+  if (problem.name !== "AbortError" && problem.status !== 401)
+    say("bad", [problem.sentence ?? problem.message]);
 }
