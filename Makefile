@@ -6,6 +6,9 @@ PORT ?= 7600
 DATA ?= .belfry
 PRETTIER := node tests/browser/node_modules/prettier/bin/prettier.cjs --log-level warn \
   --config tests/browser/prettier.json shared/engine/console 'tests/browser/*.mjs'
+SCHEMATHESIS := .tools/schemathesis/bin/st
+EXAMPLES ?= 25
+SEED ?= 1
 
 .PHONY: help
 help: ## Show this list
@@ -17,9 +20,10 @@ dev: ## Run the whole system on this machine (PORT=7600 DATA=.belfry)
 	@exec target/debug/belfry dev --port $(PORT) --data $(DATA)
 
 .PHONY: test
-test: lint ## Check everything: lint, then every test
+test: lint ## Check everything: lint, every test, the API against its document, the console in a browser
 	$(CARGO) build --workspace --bins --locked
 	$(CARGO) test --workspace --locked
+	@$(MAKE) --no-print-directory api-test
 	@$(MAKE) --no-print-directory browser-test
 
 .PHONY: browser-test
@@ -32,6 +36,18 @@ screenshots: ## Take the pictures of docs/img
 	$(CARGO) build --workspace --bins --locked
 	FONTS=1 && . tests/browser/tools.sh && node tests/browser/screenshots.mjs docs/img
 
+.PHONY: api-test
+api-test: $(SCHEMATHESIS) ## Hold the running API against its OpenAPI document
+	$(CARGO) build --workspace --bins --locked
+	tests/openapi/run.sh target/debug/belfry $(SCHEMATHESIS) --max-examples $(EXAMPLES) --seed $(SEED)
+
+# Made anew when the pinned versions change.
+$(SCHEMATHESIS): tests/openapi/requirements.txt
+	@python3 -m venv --clear .tools/schemathesis || \
+	  { echo "make: python3 with venv and ensurepip is needed (Debian: apt-get install python3-venv)" >&2; exit 1; }
+	.tools/schemathesis/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
 .PHONY: lint
 lint: ## Check format and lints, warnings denied
 	$(CARGO) fmt --all --check
@@ -41,6 +57,10 @@ lint: ## Check format and lints, warnings denied
 fmt: ## Format the code
 	$(CARGO) fmt --all
 	. tests/browser/tools.sh && $(PRETTIER) --write
+
+.PHONY: api-docs
+api-docs: ## Write the reference in docs/api.md anew, from the code
+	$(CARGO) run --locked --package belfry-engine --example reference
 
 .PHONY: build
 build: ## Build the functions as Lambda wants them, in target/lambda

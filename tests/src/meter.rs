@@ -1,4 +1,4 @@
-//! A meter between the SDK and the services: counts requests and the write units they consume.
+//! A meter between the SDK and the services: counts requests and the units they consume.
 //!
 //! It asks DynamoDB for the units by itself, so that the code under test has no say in the count.
 
@@ -19,6 +19,8 @@ use serde_json::{Value, json};
 
 const WRITES: [&str; 4] = ["PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"];
 
+const READS: [&str; 3] = ["GetItem", "BatchGetItem", "Query"];
+
 /// An HTTP client for the SDK that counts.
 #[derive(Clone, Debug)]
 pub struct Meter {
@@ -30,6 +32,7 @@ pub struct Meter {
 struct Counts {
     requests: BTreeMap<String, usize>,
     write_units: f64,
+    read_units: f64,
 }
 
 impl Meter {
@@ -47,6 +50,11 @@ impl Meter {
     /// Write units since the last reset, indexes included.
     pub fn write_units(&self) -> f64 {
         self.counts.lock().unwrap().write_units
+    }
+
+    /// Read units since the last reset.
+    pub fn read_units(&self) -> f64 {
+        self.counts.lock().unwrap().read_units
     }
 
     /// Counts from zero again.
@@ -77,8 +85,9 @@ impl HttpConnector for Metered {
         let target = request.headers().get("x-amz-target").unwrap_or_default().to_owned();
         let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
         *self.counts.lock().unwrap().requests.entry(operation.clone()).or_default() += 1;
-        let is_write = target.starts_with("DynamoDB") && WRITES.contains(&operation.as_str());
-        if !is_write {
+        let is_write = WRITES.contains(&operation.as_str());
+        let is_read = READS.contains(&operation.as_str());
+        if !target.starts_with("DynamoDB") || !(is_write || is_read) {
             return self.inner.call(request);
         }
         let mut body: Value = serde_json::from_slice(request.body().bytes().unwrap()).unwrap();
@@ -99,7 +108,12 @@ impl HttpConnector for Metered {
             let units: f64 = consumed.iter().filter_map(|c| c["CapacityUnits"].as_f64()).sum();
             // A write whose condition fails costs what it would have cost.
             let failed = if response.status().is_success() { 0.0 } else { 1.0 };
-            counts.lock().unwrap().write_units += units + failed;
+            let mut counts = counts.lock().unwrap();
+            match is_write {
+                true => counts.write_units += units + failed,
+                false => counts.read_units += units,
+            }
+            drop(counts);
             *response.body_mut() = SdkBody::from(body);
             Ok(response)
         })

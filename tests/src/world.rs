@@ -262,11 +262,11 @@ impl World {
         let mut runs = Vec::new();
         let mut cursor = String::new();
         loop {
-            let path = format!("/schedules/{schedule}/runs?limit=200&cursor={cursor}");
+            let path = format!("/schedules/{schedule}/runs?limit=200{cursor}");
             let page = self.ok("GET", &path, &Value::Null).await;
             runs.extend(page["items"].as_array().unwrap().clone());
             match page["next_cursor"].as_str() {
-                Some(next) => cursor = next.to_owned(),
+                Some(next) => cursor = format!("&cursor={next}"),
                 None => break,
             }
         }

@@ -159,3 +159,40 @@ async fn versions_of_a_workflow_are_listed_newest_first() {
     assert_eq!(world.call("GET", "/workflows/none/versions", &Value::Null).await.0, 404);
     assert_eq!(world.call("GET", "/workflows/v/versions?cursor=x", &Value::Null).await.0, 422);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_of_runs_and_changes_neither_repeat_nor_lose_while_others_are_added() {
+    let world = World::new().await;
+    world.schedule("report", "*/10 * * * * *", &json!({})).await;
+    for n in 0..10 {
+        world.ok("PATCH", "/schedules/report", &json!({"name": n.to_string()})).await;
+    }
+    world.pass(Duration::minutes(2)).await;
+    for (kind, key) in [("runs", "run_id"), ("changes", "revision")] {
+        let all =
+            world.ok("GET", &format!("/schedules/report/{kind}?limit=200"), &Value::Null).await;
+        let expected: Vec<_> = all["items"].as_array().unwrap().iter().map(|i| &i[key]).collect();
+        let mut seen = Vec::new();
+        let mut cursor = String::new();
+        loop {
+            let path = format!("/schedules/report/{kind}?limit=3{cursor}");
+            let page = world.ok("GET", &path, &Value::Null).await;
+            seen.extend(page["items"].as_array().unwrap().iter().map(|i| i[key].clone()));
+            match page["next_cursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => break,
+            }
+            let again = json!({"name": format!("while reading {kind} {}", seen.len())});
+            world.ok("PATCH", "/schedules/report", &again).await;
+            world.ok("POST", "/schedules/report/trigger", &Value::Null).await;
+            world.pass(Duration::seconds(10)).await;
+        }
+        // A run by hand comes before those that are planned ahead, and may be seen too.
+        let old: Vec<_> = seen.iter().filter(|item| expected.contains(item)).collect();
+        assert_eq!(old, expected, "{kind}");
+        let mut unique: Vec<_> = seen.iter().map(ToString::to_string).collect();
+        unique.sort_unstable();
+        unique.dedup();
+        assert_eq!(unique.len(), seen.len(), "{kind}");
+    }
+}

@@ -5,6 +5,7 @@ mod addressing;
 mod api;
 mod console;
 mod cost;
+mod document;
 mod editor;
 mod edits;
 mod firing;

@@ -13,9 +13,12 @@ use crate::schedule::{Catchup, Clock, Overlap, Policies, Spec, Timing};
 
 /// A payload above this does not fit SQS and the target's limits with the rest of the message.
 pub const MAX_PAYLOAD: usize = 256 * 1024;
-const MAX_TAGS: usize = 50;
-const MAX_SHORT_TEXT: usize = 256;
-const MAX_LONG_TEXT: usize = 4096;
+/// A spec with the largest payload and this many of the longest tags still fits a DynamoDB item.
+pub const MAX_TAGS: usize = 50;
+/// Names, and tags and their values, in characters.
+pub const MAX_SHORT_TEXT: usize = 256;
+/// Descriptions, in characters.
+pub const MAX_LONG_TEXT: usize = 4096;
 /// Beyond a day, jitter is another schedule.
 const MAX_JITTER_MS: u64 = 86_400_000;
 
@@ -90,7 +93,7 @@ const ALIASES: [(&str, &str); 5] = [
 ];
 
 /// Fields that answers have and requests may repeat: a document that was read can be sent back.
-const READ_ONLY: [&str; 16] = [
+pub const READ_ONLY: [&str; 17] = [
     "schedule_id",
     "user_id",
     "status",
@@ -101,6 +104,7 @@ const READ_ONLY: [&str; 16] = [
     "last_status",
     "stats",
     "durations",
+    "recent",
     "warnings",
     "revision",
     "created_at",
@@ -339,10 +343,9 @@ impl Form {
             self.problem::<()>("tags", "must be an object of texts");
             return BTreeMap::new();
         };
-        let fits = |text: &str| !text.is_empty() && text.len() <= MAX_SHORT_TEXT;
-        if tags.len() > MAX_TAGS || !tags.iter().all(|(k, v)| fits(k) && v.len() <= MAX_SHORT_TEXT)
-        {
-            let limits = format!("must be at most {MAX_TAGS}, of {MAX_SHORT_TEXT} bytes each");
+        let fits = |text: &str| text.chars().count() <= MAX_SHORT_TEXT;
+        if tags.len() > MAX_TAGS || !tags.iter().all(|(k, v)| !k.is_empty() && fits(k) && fits(v)) {
+            let limits = format!("must be at most {MAX_TAGS}, of {MAX_SHORT_TEXT} characters each");
             self.problem::<()>("tags", limits);
         }
         tags

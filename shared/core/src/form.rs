@@ -24,8 +24,8 @@ impl Form {
 
     pub(crate) fn text(&mut self, field: &str, max: usize) -> Option<String> {
         match self.take(field)? {
-            Value::String(text) if text.len() <= max => Some(text),
-            Value::String(_) => self.problem(field, format!("must be at most {max} bytes")),
+            Value::String(text) if text.chars().count() <= max => Some(text),
+            Value::String(_) => self.problem(field, format!("must be at most {max} characters")),
             _ => self.problem(field, "must be a text"),
         }
     }
@@ -38,7 +38,8 @@ impl Form {
     }
 
     pub(crate) fn number(&mut self, field: &str, min: u64, max: u64) -> Option<u64> {
-        match self.take(field)?.as_u64() {
+        let value = self.take(field)?;
+        match value.as_u64().or_else(|| whole(value.as_f64()?)) {
             Some(number) if (min..=max).contains(&number) => Some(number),
             _ => self.problem(field, format!("must be a whole number from {min} to {max}")),
         }
@@ -58,4 +59,11 @@ impl Form {
             Err(_) => self.problem(field, format!("must be {choices}")),
         }
     }
+}
+
+/// JSON knows one kind of number: 60.0 is as whole as 60.
+fn whole(number: f64) -> Option<u64> {
+    // Beyond this not every whole number has a float of its own.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    ((0.0..EXACT).contains(&number) && number.fract() == 0.0).then_some(number as u64)
 }

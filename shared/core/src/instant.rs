@@ -1,6 +1,6 @@
 //! Instants: whole seconds for what is planned, milliseconds for what was observed.
 
-use chrono::{DateTime, SubsecRound, Utc};
+use chrono::{DateTime, Datelike, SubsecRound, Utc};
 
 /// A moment in UTC.
 pub type Instant = DateTime<Utc>;
@@ -20,9 +20,17 @@ pub fn text(instant: Instant) -> String {
     instant.format("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// Reads what [`text`] wrote, and any other RFC 3339 time.
+/// Reads what [`text`] wrote, and any other RFC 3339 time whose year in UTC has four digits: others
+/// would not sort as text.
+///
+/// ```
+/// use belfry_core::instant::parse;
+/// assert!(parse("2026-11-16T10:00:00+01:00").is_some());
+/// assert!(parse("9999-12-31T23:59:59-01:00").is_none());
+/// ```
 pub fn parse(text: &str) -> Option<Instant> {
-    DateTime::parse_from_rfc3339(text).ok().map(|at| whole_second(at.to_utc()))
+    let at = DateTime::parse_from_rfc3339(text).ok()?.to_utc();
+    (0..=9999).contains(&at.year()).then(|| whole_second(at))
 }
 
 /// Serde for optional whole-second instants in stored items and answers.

@@ -69,6 +69,13 @@ pub enum Target {
 /// A definition larger than this does not fit a DynamoDB item beside its target.
 pub const MAX_DEFINITION: usize = 350 * 1024;
 
+/// No address or name of a target is longer.
+const MAX_TEXT: usize = 2048;
+
+fn too_long() -> String {
+    format!("must be at most {MAX_TEXT} bytes")
+}
+
 impl Workflow {
     /// Reads a workflow version from a request body.
     pub fn parse(body: &Value) -> Result<Workflow, Vec<Invalid>> {
@@ -120,13 +127,17 @@ impl Target {
                 if source.is_empty() || detail_type.is_empty() {
                     return Err(Invalid::new("target", "needs a source and a detail_type"));
                 }
+                let texts = [("target.source", source), ("target.detail_type", detail_type)];
+                if let Some((field, _)) = texts.iter().find(|(_, text)| text.len() > MAX_TEXT) {
+                    return Err(Invalid::new(*field, too_long()));
+                }
                 ("target.bus", bus)
             }
         };
         let is_url = text.starts_with("https://") || text.starts_with("http://");
         match &target {
             _ if text.is_empty() => Err(Invalid::new(field, "must not be empty")),
-            _ if text.len() > 2048 => Err(Invalid::new(field, "must be at most 2048 bytes")),
+            _ if text.len() > MAX_TEXT => Err(Invalid::new(field, too_long())),
             Target::Http { .. } | Target::Sqs { .. } if !is_url => {
                 Err(Invalid::new(field, "must be an http or https URL"))
             }

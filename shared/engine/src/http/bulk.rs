@@ -24,7 +24,7 @@ pub(super) async fn bulk(app: &App, request: &Request) -> Result<Answer, Problem
     };
     // An empty request must not stop everything.
     if !given("tag") && !given("workflow_id") {
-        return Err(Problem::field("tag", "or workflow_id is required"));
+        return Err(Problem::field("tag", "or workflow_id must be given"));
     }
     let text = |field: &str| match (given(field), body[field].as_str()) {
         (false, _) => Ok(None),

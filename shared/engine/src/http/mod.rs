@@ -3,6 +3,7 @@
 
 mod bulk;
 mod console;
+pub mod openapi;
 mod presets;
 mod problem;
 mod request;
@@ -23,7 +24,8 @@ pub async fn handle(app: &App, event: ApiGatewayV2httpRequest) -> ApiGatewayV2ht
         return file.into_event();
     }
     let answer = match request::Request::read(event) {
-        Ok(request) => routes::route(app, &request).await,
+        // Boxed: all routes in one future are deeper than the compiler looks.
+        Ok(request) => Box::pin(routes::route(app, &request)).await,
         Err(problem) => Err(problem),
     };
     answer.unwrap_or_else(problem::Problem::into_answer).into_event()

@@ -30,6 +30,15 @@ impl Problem {
         Problem::invalid(vec![Invalid::new(field, message)])
     }
 
+    /// The body cannot be read at all.
+    pub(super) fn unreadable(why: &str) -> Problem {
+        let error = Invalid::new("", why);
+        Problem {
+            errors: vec![error],
+            ..Problem::new(400, "Bad request", format!("the body {why}"))
+        }
+    }
+
     pub(super) fn not_found(what: &str) -> Problem {
         Problem::new(404, "Not found", format!("{what} not found"))
     }
@@ -59,7 +68,10 @@ impl From<Refusal> for Problem {
                 Problem { errors: vec![error], ..Problem::new(413, "Too large", detail) }
             }
             Refusal::NotFound(_) => Problem::new(404, "Not found", detail),
-            Refusal::Stale { .. } => Problem::new(412, "Precondition failed", detail),
+            Refusal::Stale { current } => {
+                let error = Invalid::new("If-Match", format!("is not {current}"));
+                Problem { errors: vec![error], ..Problem::new(412, "Precondition failed", detail) }
+            }
             Refusal::Conflict(_) => Problem::new(409, "Conflict", detail),
             Refusal::Fault(fault) => {
                 error!(%fault, "request failed");

@@ -65,7 +65,7 @@ impl Request {
     /// The body as JSON.
     pub(super) fn json(&self) -> Result<Value, Problem> {
         serde_json::from_slice(&self.body)
-            .map_err(|e| Problem::new(400, "Bad request", format!("the body is not JSON: {e}")))
+            .map_err(|e| Problem::unreadable(&format!("is not JSON: {e}")))
     }
 
     /// The body as a JSON object with only these fields; no body is an empty object.
@@ -83,10 +83,15 @@ impl Request {
         }
     }
 
-    /// A parameter of the query; an empty one is none.
+    /// A parameter of the query.
     pub(super) fn query(&self, name: &str) -> Option<&str> {
         let found = self.query.iter().find(|(key, _)| key == name);
-        found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// The names of the query's parameters.
+    pub(super) fn parameters(&self) -> impl Iterator<Item = &str> {
+        self.query.iter().map(|(name, _)| name.as_str())
     }
 
     pub(super) fn header(&self, name: &str) -> Option<&str> {
@@ -162,7 +167,7 @@ pub(super) fn decode(text: &str) -> Option<String> {
 fn decode_base64(text: &str) -> Result<Vec<u8>, Problem> {
     serde_json::from_value::<Base64Data>(Value::from(text))
         .map(|data| data.0)
-        .map_err(|_| Problem::new(400, "Bad request", "the body is not base64"))
+        .map_err(|_| Problem::unreadable("is not base64"))
 }
 
 #[cfg(test)]

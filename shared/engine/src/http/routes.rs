@@ -11,6 +11,7 @@ use belfry_core::schedule::{self, Catchup, Overlap};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use super::openapi::{self, Found};
 use super::problem::Problem;
 use super::request::{Answer, Request};
 use super::trigger_node::TriggerNode;
@@ -22,9 +23,9 @@ use crate::store::{HistoryQuery, is_change_cursor};
 /// A page no caller asked a size of.
 const PAGE: usize = 50;
 /// No page is larger.
-const MAX_PAGE: usize = 200;
+pub(super) const MAX_PAGE: usize = 200;
 /// No list tells of more runs of each schedule.
-const MAX_RECENT: usize = 100;
+pub(super) const MAX_RECENT: usize = 100;
 
 /// Paths below `/schedules` that are no schedules: one of this name could not be asked for.
 const RESERVED: [&str; 2] = ["validate", "bulk"];
@@ -33,22 +34,28 @@ type Routed = Result<Answer, Problem>;
 
 pub(super) async fn route(app: &App, request: &Request) -> Routed {
     let segments: Vec<&str> = request.segments.iter().map(String::as_str).collect();
+    // Only what is documented is served.
+    let operation = match openapi::find(&request.method, &segments) {
+        Found::Call(operation) => operation,
+        Found::Otherwise(methods) => return Ok(refuse_method(&methods)),
+        Found::Nothing => return Err(Problem::not_found("resource")),
+    };
+    if !operation.open {
+        request.caller()?;
+    }
+    if let Some(name) = request.parameters().find(|name| !operation.takes(name)) {
+        return Err(Problem::field(name, "is not a parameter of this call"));
+    }
     match (request.method.as_str(), segments.as_slice()) {
         ("GET", ["health"]) => Ok(health()),
-        ("GET", ["presets"]) => {
-            request.caller()?;
-            Ok(Answer::json(200, &presets::presets()))
-        }
+        ("GET", ["openapi.json"]) => Ok(Answer::json(200, &openapi::document())),
+        ("GET", ["presets"]) => Ok(Answer::json(200, &presets::presets())),
         ("GET", ["timezones"]) => {
-            request.caller()?;
             Ok(Answer::json(200, &timezones::timezones(&app.settings.house, app.now())))
         }
         ("GET", ["schedules"]) => list(app, request).await,
         ("POST", ["schedules"]) => create(app, request).await,
-        ("POST", ["schedules", "validate"]) => {
-            request.caller()?;
-            validate::validate(app, request)
-        }
+        ("POST", ["schedules", "validate"]) => validate::validate(app, request),
         ("POST", ["schedules", "bulk"]) => bulk::bulk(app, request).await,
         ("GET", ["schedules", id]) => one(app, request, &known(id)?).await,
         ("PUT", ["schedules", id]) => {
@@ -96,7 +103,6 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
             Ok(Answer::json(200, &run))
         }
         ("PUT", ["workflows", id, "versions", version]) => {
-            request.caller()?;
             let id = named::<WorkflowId>("workflow_id", id)?;
             let version = numbered(version)
                 .ok_or_else(|| Problem::field("version", "must be a whole number from 1"))?;
@@ -104,7 +110,6 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
             Ok(Answer::json(if new { 201 } else { 200 }, &workflow))
         }
         ("GET", ["workflows", id, "versions", version]) => {
-            request.caller()?;
             let missing = || Problem::not_found("workflow version");
             let id = id.parse().map_err(|_| missing())?;
             let version = numbered(version).ok_or_else(missing)?;
@@ -127,25 +132,14 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
         ("DELETE", ["workflows", id, "triggers", node, "schedule"]) => {
             delete(app, request, &TriggerNode::known(id, node)?.schedule_id(request)?).await
         }
-        (_, path) => refuse_method(path),
+        _ => Err(Problem::not_found("resource")),
     }
 }
 
-/// Nothing is here, or not for this method.
-fn refuse_method(path: &[&str]) -> Routed {
-    let methods = match path {
-        ["health"] | ["stats"] | ["overview"] | ["presets"] | ["timezones"] => "GET",
-        ["schedules"] => "GET, POST",
-        ["schedules", "validate" | "bulk"] => "POST",
-        ["workflows", _, "versions"] => "GET",
-        ["schedules", _] | ["workflows", _, "triggers", _, "schedule"] => "GET, PUT, PATCH, DELETE",
-        ["schedules", _, "pause" | "resume" | "trigger"] | ["runs", _, "status"] => "POST",
-        ["schedules", _, "runs" | "ledger" | "changes"] | ["runs", _] => "GET",
-        ["workflows", _, "versions", _] => "GET, PUT",
-        _ => return Err(Problem::not_found("resource")),
-    };
+/// The path is there, not for this method.
+fn refuse_method(methods: &str) -> Answer {
     let problem = Problem::new(405, "Method not allowed", format!("this resource takes {methods}"));
-    Ok(problem.into_answer().with("allow", methods.to_owned()))
+    problem.into_answer().with("allow", methods.to_owned())
 }
 
 fn health() -> Answer {
@@ -178,7 +172,6 @@ async fn delete(app: &App, request: &Request, id: &ScheduleId) -> Routed {
 }
 
 async fn versions(app: &App, request: &Request, id: &str) -> Routed {
-    request.caller()?;
     let id = id.parse().map_err(|_| Problem::not_found("workflow"))?;
     let cursor = request
         .query("cursor")

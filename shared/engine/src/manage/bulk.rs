@@ -2,7 +2,7 @@
 
 use belfry_core::id::ScheduleId;
 use belfry_core::schedule::Catchup;
-use futures::{StreamExt, stream};
+use futures::{FutureExt, StreamExt, stream};
 use serde_json::{Value, json};
 
 use super::read::{MAX_LOOKED_AT, Wanted, find};
@@ -46,8 +46,9 @@ pub async fn bulk(
     let to_change = others.len();
     let mut failed = Vec::new();
     if !dry_run {
-        let changes: Vec<_> =
-            others.into_iter().map(|id| change(app, caller, id, &action)).collect();
+        // Boxed: fifty of the largest futures there are.
+        let changes = others.into_iter().map(|id| change(app, caller, id, &action).boxed());
+        let changes: Vec<_> = changes.collect();
         let outcomes: Vec<Option<Value>> =
             stream::iter(changes).buffered(CONCURRENCY).collect().await;
         failed.extend(outcomes.into_iter().flatten());

@@ -377,8 +377,13 @@ impl Store {
         let from = wanted.from.map_or("0".to_owned(), instant::text);
         // A tilde sorts behind every cause of that second.
         let to = wanted.to.map_or("~".to_owned(), |to| format!("{}~~", instant::text(to)));
+        // DynamoDB refuses a window that ends before it begins, and a start outside of it.
+        let cursor = wanted.cursor.as_ref().filter(|cursor| **cursor < to);
+        if to < from || cursor.is_some_and(|cursor| *cursor < from) {
+            return Ok(History { runs: Vec::new(), cursor: None });
+        }
         let mut runs = Vec::new();
-        let mut start = wanted.cursor.as_ref().map(|cursor| {
+        let mut start = cursor.map(|cursor| {
             Item::from([
                 (SCHEDULE_ID.into(), text(schedule.as_str())),
                 (RUN_AT.into(), text(cursor)),
