@@ -94,7 +94,7 @@ test(
         await system.call("PATCH", "/schedules/report", { name: "Theirs" });
         await page.getByRole("button", { name: "Review and save" }).click();
         await dialog.getByRole("button", { name: "Save" }).click();
-        await dialog.getByText(/revision 3/).waitFor();
+        await dialog.getByText(/somebody changed the schedule meanwhile/).waitFor();
         assert.equal((await system.call("GET", "/schedules/report")).name, "Theirs");
       });
     }),

@@ -46,6 +46,12 @@ const WRITTEN = [
   "after_schedule_id",
 ];
 
+/** Somebody else was faster: their change stays, and this one is not saved. */
+function lost(problem) {
+  if (problem.status !== 412) throw problem;
+  throw new Error("somebody changed the schedule meanwhile; nothing is saved, open it again");
+}
+
 export async function editor(main, { id, signal }) {
   put(main, waiting());
   try {
@@ -234,7 +240,7 @@ function draw(main, found, presets, workflows, signal) {
       let saved = null;
       const save = async () => {
         saved = found
-          ? await api.replace(id, body, found.revision)
+          ? await api.replace(id, body, found.revision).catch(lost)
           : await api.create({ ...body, ...(wantedId && { schedule_id: wantedId }) });
       };
       if (await askSave(diff, draft.timezone ?? "UTC", !found, save)) {
