@@ -179,7 +179,8 @@ function filterBar(look, draw) {
       class: "narrow",
       type: "text",
       list: "tags",
-      placeholder: "Tag or tag:value",
+      placeholder: "Tag",
+      title: "A tag, or tag:value",
       "aria-label": "Tag",
       value: asked.tag,
       oninput: (event) => {
