@@ -14,6 +14,13 @@ import { signInScreen } from "./screens/signin.js";
 import { signOut, subject, takeTokenFromAddress, token } from "./session.js";
 
 const SCREENS = { editor, list, overview, run, schedule };
+const TITLES = {
+  editor: "Editor",
+  list: "Schedules",
+  overview: "Overview",
+  run: "Run",
+  schedule: "Schedule",
+};
 
 const app = document.getElementById("app");
 let leaving = new AbortController();
@@ -35,6 +42,7 @@ function show() {
     bar(screen),
     main,
   );
+  document.title = `${TITLES[screen]} · Belfry`;
   scrollTo(0, 0);
   SCREENS[screen](main, { id, signal: leaving.signal });
 }

@@ -26,17 +26,17 @@ export function schedule(main, { id, signal }) {
   let parts = null;
   let fires = { of: null, list: [] };
 
+  /** Asked for again only when the definition or the next fire is another. */
   async function ahead(schedule) {
-    const { revision, cron_expr, timezone, start_at, end_at, next_runs } = schedule;
-    const first = next_runs[0] ?? null;
-    if (fires.of === `${revision} ${first}`) return fires.list;
-    // `H` is a schedule's own: what the expression alone would say is not it.
-    const own = /\bH\b/.test(cron_expr) || next_runs.length === 0;
-    const list = own
-      ? next_runs
-      : (await api.validate({ cron_expr, timezone, start_at, end_at, count: AHEAD }, signal))
-          .next_executions;
-    fires = { of: `${revision} ${first}`, list };
+    const { schedule_id, revision, next_runs, cron_expr, timezone } = schedule;
+    const { start_at, end_at, created_at, dst_gap, dst_fold } = schedule;
+    const of = `${revision} ${next_runs[0]}`;
+    if (fires.of === of) return fires.list;
+    // `rate(...)` counts from the start, or from when the schedule was made.
+    const timing = { cron_expr, timezone, start_at: start_at ?? created_at, end_at };
+    const asked = { ...timing, dst_gap, dst_fold, schedule_id, count: AHEAD };
+    const list = next_runs.length ? (await api.validate(asked, signal)).next_executions : [];
+    fires = { of, list };
     return list;
   }
   const look = live(
@@ -60,20 +60,17 @@ export function schedule(main, { id, signal }) {
         parts.sawRevision(found.revision);
       } catch (problem) {
         if (problem.name === "AbortError") throw problem;
-        if (!parts || problem.status === 404)
-          put(
-            main,
-            broken(problem, () => look()),
-          );
-        else failed(problem);
+        if (parts && problem.status !== 404) return failed(problem);
+        parts = null;
+        put(
+          main,
+          broken(problem, () => look()),
+        );
       }
     },
     EVERY_MS,
     signal,
   );
-  signal.addEventListener("abort", () => {
-    document.title = "Belfry";
-  });
 }
 
 function frame(found, signal) {
