@@ -14,24 +14,25 @@ use tokio::sync::Mutex;
 use crate::binary;
 
 /// These tests look at the real clock, so they do not share the machine with each other.
-static ALONE: Mutex<()> = Mutex::const_new(());
+pub(crate) static ALONE: Mutex<()> = Mutex::const_new(());
 
 /// A running `belfry dev`.
-struct Dev {
+pub(crate) struct Dev {
     process: Child,
-    url: String,
-    http: Client,
+    pub(crate) url: String,
+    pub(crate) http: Client,
 }
 
 impl Dev {
-    fn start(data: &Path, more: &[&str]) -> Dev {
-        let mut process = Command::new(binary("belfry"))
-            .args(["dev", "--port", "0", "--log", "warn", "--data"])
-            .arg(data)
-            .args(more)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+    pub(crate) fn start(data: &Path, more: &[&str]) -> Dev {
+        let mut command = Command::new(binary("belfry"));
+        command.args(["dev", "--port", "0", "--log", "warn", "--data"]).arg(data).args(more);
+        Dev::of(&mut command)
+    }
+
+    /// Starts a command that becomes `belfry dev`, and waits until it is ready.
+    pub(crate) fn of(command: &mut Command) -> Dev {
+        let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines();
         let url = lines
             .map_while(Result::ok)
@@ -39,7 +40,7 @@ impl Dev {
         Dev { process, url: url.expect("the URL of the API"), http: Client::new() }
     }
 
-    async fn ok(&self, method: &str, path: &str, body: &Value) -> Value {
+    pub(crate) async fn ok(&self, method: &str, path: &str, body: &Value) -> Value {
         let method = method.parse().unwrap();
         let request = self.http.request(method, format!("{}{path}", self.url));
         let answer = request.body(body.to_string()).send().await.unwrap();
@@ -62,7 +63,7 @@ impl Dev {
     }
 
     /// `kill -9`.
-    fn kill(mut self) {
+    pub(crate) fn kill(mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
@@ -76,10 +77,10 @@ impl Drop for Dev {
 }
 
 /// A data folder that goes away with the test.
-struct Folder(PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Folder {
+    pub(crate) fn new(name: &str) -> Folder {
         let path = std::env::temp_dir().join(format!("belfry-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         Folder(path)
@@ -93,11 +94,11 @@ impl Drop for Folder {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the command under test lives in real time")]
-fn now() -> DateTime<Utc> {
+pub(crate) fn now() -> DateTime<Utc> {
     std::time::SystemTime::now().into()
 }
 
-async fn sleep_until(at: DateTime<Utc>) {
+pub(crate) async fn sleep_until(at: DateTime<Utc>) {
     tokio::time::sleep((at - now()).to_std().unwrap_or_default()).await;
 }
 

@@ -1,6 +1,8 @@
 //! The `belfry` command as its users meet it: a process, its output, its ports.
 
+mod crash;
 mod dev;
+mod disk;
 mod preview;
 
 use std::path::PathBuf;

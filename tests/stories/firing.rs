@@ -162,6 +162,9 @@ async fn one_broken_schedule_never_stops_the_others() {
     assert_eq!(broken["warnings"][0]["code"], "unreadable_cron");
     let lost = world.ok("GET", "/schedules/old-zone", &Value::Null).await;
     assert_eq!(lost["warnings"][0]["code"], "unknown_zone");
+    let log = world.ok("GET", "/schedules/old-zone/changes", &Value::Null).await;
+    let verbs: Vec<_> = log["items"].as_array().unwrap().iter().map(|c| &c["verb"]).collect();
+    assert_eq!(verbs, ["zone_lost", "created"], "told once, however often the tick comes");
 }
 
 #[tokio::test(flavor = "multi_thread")]

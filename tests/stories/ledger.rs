@@ -333,6 +333,9 @@ async fn statistics_are_worked_out_from_the_newest_runs() {
         schedule["stats"],
         json!({
             "total": 5, "succeeded": 3, "failed": 2, "skipped": 0, "missed": 0, "recovered": 0,
+            "recovery": {
+                "attempts": 0, "recovered": 0, "failed": 0, "abandoned": 0, "rate": null,
+            },
             "success_rate": 0.6, "consecutive_failures": 2, "of_newest": 6,
         })
     );

@@ -3,14 +3,21 @@
 
 mod addressing;
 mod api;
+mod backfilling;
+mod chains;
+mod checking;
 mod console;
 mod cost;
 mod document;
 mod editor;
 mod edits;
+mod feedback;
 mod firing;
 mod launching;
 mod ledger;
+mod outages;
+mod pausing;
+mod policies;
 mod queueing;
 mod recovering;
 mod targets;

@@ -106,6 +106,24 @@ async fn nothing_is_recovered_for_a_schedule_that_was_paused_or_deleted_behind_a
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_launcher_that_died_before_a_pause_leaves_no_run_that_blocks_its_schedule() {
+    let world = world_without_ticks(&json!({"overlap_policy": "skip"})).await;
+    world.tick().await;
+    world.lose_messages().await;
+    world.pass_without_ticks(Duration::minutes(1)).await;
+    let id = world.fire("report", "00:10:00");
+    let lease = Duration::seconds(15);
+    let store = &world.app.store;
+    let claim = store.claim_run(&id, 1, &claimant("gone"), lease, world.now()).await.unwrap();
+    assert!(matches!(claim, Claim::Won(_)));
+    world.ok("POST", "/schedules/report/pause", &Value::Null).await;
+    recover_for(&world, 12).await;
+    let run = only_run(&world).await;
+    assert_eq!((&run["status"], &run["reason"]), (&json!("ABANDONED"), &json!("lost")));
+    assert!(world.executor.launches().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_tracked_run_that_takes_too_long_fails_and_frees_its_slot() {
     let more = json!({"workflow_id": "t", "max_runtime_s": 900, "overlap_policy": "skip"});
     let world = world_without_ticks(&more).await;

@@ -49,6 +49,8 @@ pub struct Definition {
     pub max_runtime_s: Option<u32>,
     /// How many failures in a row pause the schedule.
     pub pause_after_failures: Option<u32>,
+    /// The schedule whose successful runs this one follows.
+    pub after_schedule_id: Option<ScheduleId>,
 }
 
 /// What a deployment decides where the user is silent, and what it does not allow.
@@ -93,7 +95,7 @@ const ALIASES: [(&str, &str); 5] = [
 ];
 
 /// Fields that answers have and requests may repeat: a document that was read can be sent back.
-pub const READ_ONLY: [&str; 17] = [
+pub const READ_ONLY: [&str; 18] = [
     "schedule_id",
     "user_id",
     "status",
@@ -110,6 +112,7 @@ pub const READ_ONLY: [&str; 17] = [
     "created_at",
     "updated_at",
     "pause_note",
+    "pause_until",
     "cron_description",
 ];
 
@@ -155,6 +158,7 @@ impl Definition {
             "inject_metadata": self.inject_metadata,
             "max_runtime_s": self.max_runtime_s,
             "pause_after_failures": self.pause_after_failures,
+            "after_schedule_id": self.after_schedule_id,
         });
         let nulls = [
             ("start_at", Value::Null),
@@ -167,6 +171,9 @@ impl Definition {
             fields.extend(nulls.map(|(key, value)| (key.to_owned(), value)));
             fields.extend(object(&self.timing));
             fields.extend(object(&self.policies));
+            if self.timing.is_silent() {
+                fields.insert("cron_expr".to_owned(), Value::Null);
+            }
         }
         document
     }
@@ -186,6 +193,7 @@ impl Definition {
             inject_metadata: spec.inject_metadata,
             max_runtime_s: spec.max_runtime_s,
             pause_after_failures: spec.pause_after_failures,
+            after_schedule_id: spec.after_schedule_id.clone(),
         }
     }
 }
@@ -244,7 +252,11 @@ fn merge(document: &mut Value, patch: &Value) {
 impl Form {
     fn definition(&mut self, id: &ScheduleId, house: &House) -> Option<Definition> {
         // Everything is read before anything is missed: all problems are told at once.
-        let timing = self.timing(id, house);
+        let after_schedule_id = self.name::<ScheduleId>("after_schedule_id");
+        if after_schedule_id.as_ref() == Some(id) {
+            self.problem::<()>("after_schedule_id", "must be another schedule");
+        }
+        let timing = self.timing(id, house, after_schedule_id.is_some());
         let workflow_id = self.workflow_id();
         let policies = self.policies(house);
         let version = self.number("version", 1, u64::from(u32::MAX)).map(|n| n as u32);
@@ -269,10 +281,11 @@ impl Form {
             inject_metadata,
             max_runtime_s,
             pause_after_failures,
+            after_schedule_id,
         })
     }
 
-    fn timing(&mut self, id: &ScheduleId, house: &House) -> Option<Timing> {
+    fn timing(&mut self, id: &ScheduleId, house: &House, may_be_silent: bool) -> Option<Timing> {
         let cron_expr = self.take("cron_expr");
         let timezone = self.text("timezone", MAX_SHORT_TEXT).unwrap_or_else(|| "UTC".to_owned());
         let timezone = match Zone::parse(&timezone) {
@@ -305,6 +318,7 @@ impl Form {
                 }
             },
             Some(_) => self.problem("cron_expr", "must be a text"),
+            None if may_be_silent => Some(String::new()),
             None => self.problem("cron_expr", "is required"),
         };
         Some(Timing { cron_expr: cron_expr?, timezone, start_at, end_at, dst_gap, dst_fold })
@@ -327,13 +341,9 @@ impl Form {
     }
 
     fn workflow_id(&mut self) -> Option<WorkflowId> {
-        match self.take("workflow_id") {
-            Some(Value::String(text)) => match text.parse() {
-                Ok(id) => Some(id),
-                Err(problem) => self.problem("workflow_id", format!("{problem}")),
-            },
-            Some(_) => self.problem("workflow_id", "must be a text"),
-            None => self.problem("workflow_id", "is required"),
+        match self.fields.get("workflow_id") {
+            None | Some(Value::Null) => self.problem("workflow_id", "is required"),
+            Some(_) => self.name("workflow_id"),
         }
     }
 
@@ -387,11 +397,13 @@ pub(crate) mod tests {
             workflow_id: definition.workflow_id,
             version: 1,
             paused: false,
+            zone_lost: false,
             created_at: instant::parse("2025-12-31T00:00:00Z").unwrap(),
             next_run_at: None,
             last_run_at: None,
             last_run_id: None,
             active: Default::default(),
+            then: Default::default(),
             last_claimed: None,
         }
     }

@@ -1,5 +1,8 @@
 //! A form: reads the fields of a JSON object one by one and keeps every problem it meets.
 
+use std::fmt::Display;
+use std::str::FromStr;
+
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -26,6 +29,16 @@ impl Form {
         match self.take(field)? {
             Value::String(text) if text.chars().count() <= max => Some(text),
             Value::String(_) => self.problem(field, format!("must be at most {max} characters")),
+            _ => self.problem(field, "must be a text"),
+        }
+    }
+
+    pub(crate) fn name<T: FromStr<Err: Display>>(&mut self, field: &str) -> Option<T> {
+        match self.take(field)? {
+            Value::String(text) => match text.parse() {
+                Ok(name) => Some(name),
+                Err(problem) => self.problem(field, format!("{problem}")),
+            },
             _ => self.problem(field, "must be a text"),
         }
     }

@@ -109,10 +109,33 @@ impl ScheduleId {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Cause(String);
 
+const AFTER: &str = "after-";
+const BACKFILL: &str = "backfill-";
+
 impl Cause {
     /// A person or a program asked for it; `unique` tells two requests of one second apart.
     pub fn manual(unique: &str) -> Cause {
         Cause(format!("manual-{}", &hex(&Sha256::digest(unique))[..12]))
+    }
+
+    /// A run of another schedule succeeded.
+    pub fn after(run: &RunId) -> Cause {
+        Cause(format!("{AFTER}{}", &hex(&Sha256::digest(run.to_string()))[..12]))
+    }
+
+    /// Whether a run of another schedule is the cause.
+    pub fn is_after(&self) -> bool {
+        self.0.starts_with(AFTER)
+    }
+
+    /// A backfill of this name.
+    pub fn backfill(id: &str) -> Cause {
+        Cause(format!("{BACKFILL}{id}"))
+    }
+
+    /// The name of the backfill that is the cause, if one is.
+    pub fn as_backfill(&self) -> Option<&str> {
+        self.0.strip_prefix(BACKFILL)
     }
 
     /// The record of a long outage, standing for many fires that were not caught up.
@@ -153,6 +176,11 @@ impl RunId {
     /// A run with a cause of its own.
     pub fn caused(schedule_id: &ScheduleId, run_at: Instant, cause: Cause) -> RunId {
         RunId { cause: Some(cause), ..RunId::scheduled(schedule_id, run_at) }
+    }
+
+    /// Whether somebody asked for this run by itself: a paused schedule can still be run by hand.
+    pub fn is_asked_for(&self) -> bool {
+        self.cause.as_ref().is_some_and(|cause| !cause.is_after())
     }
 
     /// The sort key of the run record.

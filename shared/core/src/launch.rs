@@ -17,13 +17,12 @@ pub enum Verdict {
 /// definition still has is launched; the edit must not lose it.
 pub fn judge(clock: Option<&Clock>, id: &RunId, revision: u64) -> Verdict {
     let Some(clock) = clock else { return Verdict::Cancel(Reason::Deleted) };
-    if id.cause.is_some() {
-        // Somebody asked for this run by itself: a paused schedule can still be run by hand.
+    if id.is_asked_for() {
         return Verdict::Launch;
     }
     if clock.paused {
         Verdict::Cancel(Reason::Paused)
-    } else if clock.revision == revision || clock.has_fire_at(id.run_at) {
+    } else if id.cause.is_some() || clock.revision == revision || clock.has_fire_at(id.run_at) {
         Verdict::Launch
     } else {
         Verdict::Cancel(Reason::Superseded)

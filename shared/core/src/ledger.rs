@@ -128,7 +128,11 @@ impl Ledger {
         for (_, run) in
             records.iter().filter(|(id, run)| id.cause.is_some() && run.missed.is_none())
         {
-            count(&mut ledger.extra, String::from(run.trigger.clone()));
+            let word = match &run.trigger {
+                Trigger::After(_) => "after".to_owned(),
+                trigger => String::from(trigger.clone()),
+            };
+            count(&mut ledger.extra, word);
         }
         let summaries = records.iter().filter_map(|(_, run)| run.missed);
         for run_at in ledger.count_summarised(summaries, &recorded, unrecorded) {

@@ -3,11 +3,14 @@
 //! Nothing here knows AWS, reads a clock, an environment or a random number: every function takes
 //! what it needs and answers with data. The engine acts on those answers.
 
+pub mod backfill;
 pub mod catchup;
 pub mod change;
+pub mod check;
 pub mod definition;
 pub mod diff;
 pub mod expected;
+pub mod feedback;
 mod form;
 pub mod id;
 pub mod instant;

@@ -52,18 +52,26 @@ pub fn plan(clock: &Clock, timetable: &Timetable, now: Instant, horizon: &Horizo
         .take_while(|at| clock.timing.end_at.is_none_or(|end| *at <= end))
         .peekable();
 
-    let mut missed = Vec::new();
-    while missed.len() < MAX_LOOKED_AT {
-        match upcoming.next_if(|at| *at < overdue) {
-            Some(at) => missed.push(at),
-            None => break,
-        }
-    }
-    let more_missed = upcoming.peek().is_some_and(|at| *at < overdue);
     let window = clock
         .policies
         .catchup_window_s
         .map(|s| Duration::seconds(i64::try_from(s).unwrap_or(i64::MAX / 1000)));
+    let catches_all =
+        matches!(clock.policies.catchup_policy, Catchup::FireImmediately | Catchup::Spread);
+    let mut missed = Vec::new();
+    let mut wanted = 0;
+    // One more than a tick takes on tells that there are more.
+    while missed.len() < MAX_LOOKED_AT && wanted <= horizon.max_catchup {
+        match upcoming.next_if(|at| *at < overdue) {
+            Some(at) => {
+                let in_window = window.is_none_or(|window| now - window <= at);
+                wanted += usize::from(catches_all && in_window);
+                missed.push(at);
+            }
+            None => break,
+        }
+    }
+    let more_missed = upcoming.peek().is_some_and(|at| *at < overdue);
     let division = catchup::divide(
         &missed,
         clock.policies.catchup_policy,
@@ -233,6 +241,24 @@ mod tests {
             }
         }
         assert_eq!(counted, 3 * 86_400 - 120);
+    }
+
+    #[test]
+    fn ninety_days_are_caught_up_a_bounded_number_at_a_time_and_none_is_left_out() {
+        for policy in [Catchup::FireImmediately, Catchup::Spread] {
+            let mut clock = due("* * * * *", "2026-01-01T00:00:00Z");
+            clock.policies.catchup_policy = policy;
+            let mut fires = Vec::new();
+            while clock.next_run_at < Some(at("2026-04-01T00:00:00Z")) {
+                let plan = planned(&clock, "2026-04-01T00:00:00Z");
+                assert!(plan.fires.len() <= 100 + 4, "{}", plan.fires.len());
+                fires.extend(plan.fires.into_iter().map(|fire| fire.id.run_at));
+                clock.next_run_at = plan.next_run_at;
+            }
+            let first = at("2026-01-01T00:00:00Z");
+            let every_minute = (0..90 * 1440 + 2).map(|n| first + Duration::minutes(n));
+            assert!(fires.into_iter().eq(every_minute));
+        }
     }
 
     #[test]

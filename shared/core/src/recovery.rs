@@ -30,7 +30,12 @@ pub enum Setting {
         max_runtime: Option<Duration>,
     },
     /// The schedule is paused.
-    Paused,
+    Paused {
+        /// When its runs count as done.
+        completion: Completion,
+        /// How long they may take.
+        max_runtime: Option<Duration>,
+    },
     /// The schedule is gone.
     Deleted,
 }
@@ -65,10 +70,18 @@ pub fn next_step(
     let (completion, max_runtime) = match setting {
         _ if run.status.is_terminal() => return Step::Leave,
         Setting::Running { completion, max_runtime } => (completion, max_runtime),
-        Setting::Paused if run.status != Status::Started => return Step::Cancel(Reason::Paused),
         Setting::Deleted if run.status != Status::Started => return Step::Cancel(Reason::Deleted),
-        // What was started is its executor's; only its own time limit could end it.
-        Setting::Paused | Setting::Deleted => (Completion::Tracked, None),
+        Setting::Deleted => return forgotten(run, now, limits),
+        Setting::Paused { .. } if run.status != Status::Started => {
+            return Step::Cancel(Reason::Paused);
+        }
+        Setting::Paused { completion, max_runtime } => {
+            return match started(run, completion, max_runtime, now, limits) {
+                // Its launcher died, and nothing of a paused schedule is launched.
+                Step::Resend => Step::Abandon,
+                step => step,
+            };
+        }
     };
     match run.status {
         Status::Queued => Step::Nudge,
@@ -102,6 +115,16 @@ fn started(
     }
 }
 
+/// A started run of a schedule that is gone, and with it what its end would be. An executor that has
+/// said its name may report; of any other it is not known whether it was ever called.
+fn forgotten(run: &Run, now: Instant, limits: &Limits) -> Step {
+    match run.lease_until.map(|until| until + limits.max_age) {
+        Some(given_up_at) if now >= given_up_at => Step::Abandon,
+        Some(given_up_at) => Step::LookAgain(given_up_at),
+        None => Step::Leave,
+    }
+}
+
 fn lost(run: &Run, run_at: Instant, now: Instant, limits: &Limits) -> Step {
     let attempts = run.recovery.as_ref().map_or(0, |recovery| recovery.attempts);
     let too_old = now - run_at.max(run.enqueued_at) > limits.max_age;
@@ -121,6 +144,8 @@ mod tests {
 
     const RUNNING: Setting =
         Setting::Running { completion: Completion::OnLaunch, max_runtime: None };
+
+    const PAUSED: Setting = Setting::Paused { completion: Completion::OnLaunch, max_runtime: None };
 
     fn at(text: &str) -> Instant {
         format!("2026-01-01T{text}Z").parse().unwrap()
@@ -168,7 +193,7 @@ mod tests {
 
     #[test]
     fn what_a_paused_or_deleted_schedule_has_not_launched_is_cancelled() {
-        check(&run(Status::Enqueued), Setting::Paused, "02:05:00", Step::Cancel(Reason::Paused));
+        check(&run(Status::Enqueued), PAUSED, "02:05:00", Step::Cancel(Reason::Paused));
         check(&run(Status::Queued), Setting::Deleted, "02:05:00", Step::Cancel(Reason::Deleted));
         check(&run(Status::Started), Setting::Deleted, "02:05:00", Step::Leave);
     }
@@ -179,6 +204,18 @@ mod tests {
         let started = Run { lease_until, started_at: Some(at("02:00:00")), ..run(Status::Started) };
         check(&started, RUNNING, "02:05:59", Step::LookAgain(at("02:06:00")));
         check(&started, RUNNING, "02:06:00", Step::Resend);
+    }
+
+    #[test]
+    fn a_launcher_that_died_before_a_pause_leaves_a_run_that_is_abandoned() {
+        let lease_until = Some(at("02:01:00"));
+        let started = Run { lease_until, started_at: Some(at("02:00:00")), ..run(Status::Started) };
+        check(&started, PAUSED, "02:05:59", Step::LookAgain(at("02:06:00")));
+        check(&started, PAUSED, "02:06:00", Step::Abandon);
+        let given_up_at = at("02:01:00") + Duration::hours(24);
+        check(&started, Setting::Deleted, "02:06:00", Step::LookAgain(given_up_at));
+        let step = next_step(&started, at("02:00:00"), Setting::Deleted, given_up_at, &limits());
+        assert_eq!(step, Step::Abandon);
     }
 
     #[test]

@@ -147,6 +147,10 @@ pub enum Trigger {
     Catchup,
     /// A caller of the API.
     Manual,
+    /// A backfill.
+    Backfill,
+    /// The success of this run of another schedule.
+    After(RunId),
 }
 
 impl From<Trigger> for String {
@@ -155,6 +159,8 @@ impl From<Trigger> for String {
             Trigger::Schedule(cron_expr) => format!("schedule:{cron_expr}"),
             Trigger::Catchup => "catchup".to_owned(),
             Trigger::Manual => "manual".to_owned(),
+            Trigger::Backfill => "backfill".to_owned(),
+            Trigger::After(run) => format!("after:{run}"),
         }
     }
 }
@@ -165,9 +171,11 @@ impl TryFrom<String> for Trigger {
         match text.as_str() {
             "catchup" => Ok(Trigger::Catchup),
             "manual" => Ok(Trigger::Manual),
-            _ => match text.strip_prefix("schedule:") {
-                Some(cron_expr) => Ok(Trigger::Schedule(cron_expr.to_owned())),
-                None => Err(format!("unknown trigger {text}")),
+            "backfill" => Ok(Trigger::Backfill),
+            _ => match text.split_once(':') {
+                Some(("schedule", cron_expr)) => Ok(Trigger::Schedule(cron_expr.to_owned())),
+                Some(("after", run)) => run.parse().map(Trigger::After).map_err(|e| format!("{e}")),
+                _ => Err(format!("unknown trigger {text}")),
             },
         }
     }
@@ -189,6 +197,10 @@ pub enum Reason {
     Deleted,
     /// The definition changed before it launched, and the new one has no such fire.
     Superseded,
+    /// The backfill it belongs to was cancelled.
+    Cancelled,
+    /// The run it was to follow did not succeed after all.
+    Upstream,
     /// The target refused it, or could not be reached often enough.
     LaunchFailed,
     /// The workflow version is gone.

@@ -33,6 +33,9 @@ pub struct Clock {
     /// A paused schedule is not in the due index and launches nothing by itself.
     #[serde(default)]
     pub paused: bool,
+    /// Whether the log says that its zone is lost.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub zone_lost: bool,
     /// When it was made: `rate()` counts from here if there is no `start_at`.
     #[serde(with = "instant::required")]
     pub created_at: Instant,
@@ -48,6 +51,9 @@ pub struct Clock {
     /// Sort keys of the runs that hold a slot, for the policies that count them.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub active: BTreeSet<String>,
+    /// The schedules that run when a run of this one succeeds.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub then: BTreeSet<ScheduleId>,
     /// The run that took a slot last: under `queue`, every run before it has had its turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_claimed: Option<String>,
@@ -76,9 +82,15 @@ pub struct Spec {
     /// How many failures in a row pause the schedule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_after_failures: Option<u32>,
+    /// The schedule whose successful runs this one follows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_schedule_id: Option<ScheduleId>,
     /// Why it was paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_note: Option<String>,
+    /// When the pause ends by itself.
+    #[serde(default, with = "instant::optional", skip_serializing_if = "Option::is_none")]
+    pub pause_until: Option<Instant>,
     /// The change that wrote this.
     pub revision: u64,
     /// When that was.
@@ -88,7 +100,7 @@ pub struct Spec {
 /// Which fires a schedule has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timing {
-    /// As the user wrote it.
+    /// As the user wrote it. Empty: it has no fires of its own, and only follows another schedule.
     pub cron_expr: String,
     /// An IANA name.
     pub timezone: String,
@@ -164,6 +176,9 @@ pub enum Status {
     Invalid,
 }
 
+/// Stands for an expression without fires: it had its only one long before there were schedules.
+const NO_FIRES: &str = "at(1970-01-01T00:00:00)";
+
 /// A stored schedule's timetable, and what had to give way to make one.
 pub struct Readable {
     /// When it fires.
@@ -179,13 +194,19 @@ impl Timing {
         seed: &ScheduleId,
         created_at: Instant,
     ) -> Result<Readable, belfry_cron::CronError> {
-        let cron = Cron::parse(&self.cron_expr, seed.as_str())?;
+        let text = if self.is_silent() { NO_FIRES } else { &self.cron_expr };
+        let cron = Cron::parse(text, seed.as_str())?;
         let zone = Zone::parse(&self.timezone);
         let zone_lost = zone.is_err();
         let timetable = Timetable::new(cron, zone.unwrap_or(Zone::UTC))
             .with_dst(self.dst_gap, self.dst_fold)
             .with_anchor(self.start_at.unwrap_or(created_at));
         Ok(Readable { timetable, zone_lost })
+    }
+
+    /// Whether it has no fires of its own.
+    pub fn is_silent(&self) -> bool {
+        self.cron_expr.is_empty()
     }
 
     /// Whether a fire at `at` lies between start and end, both included.
@@ -221,7 +242,7 @@ impl Clock {
             Status::Paused
         } else if self.timing.start_at.is_some_and(|start| now < start) {
             Status::Pending
-        } else if self.next_run_at.is_none() {
+        } else if self.next_run_at.is_none() && !self.timing.is_silent() {
             Status::Expired
         } else {
             Status::Active

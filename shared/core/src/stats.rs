@@ -24,8 +24,54 @@ pub struct Stats {
     pub success_rate: Option<f64>,
     /// Failures since the last success.
     pub consecutive_failures: u64,
+    /// What recovery came to.
+    pub recovery: RecoveryStats,
     /// How many run records were looked at.
     pub of_newest: u64,
+}
+
+/// What became of runs that were lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct RecoveryStats {
+    /// How often one was sent again.
+    pub attempts: u64,
+    /// Launched after all.
+    pub recovered: u64,
+    /// Sent again, and ended badly.
+    pub failed: u64,
+    /// Given up.
+    pub abandoned: u64,
+    /// Of those that came to something, how many were launched and did not fail. `None`: none did.
+    pub rate: Option<f64>,
+}
+
+impl RecoveryStats {
+    fn count(&mut self, run: &Trace) {
+        let Some(recovery) = run.recovery else { return };
+        self.attempts += u64::from(recovery.attempts);
+        match run.status {
+            Status::Started | Status::Success => self.recovered += 1,
+            Status::Failed => self.failed += 1,
+            Status::Abandoned => self.abandoned += 1,
+            Status::Enqueued | Status::Queued | Status::Skipped => {}
+        }
+    }
+
+    fn and(self, other: RecoveryStats) -> RecoveryStats {
+        RecoveryStats {
+            attempts: self.attempts + other.attempts,
+            recovered: self.recovered + other.recovered,
+            failed: self.failed + other.failed,
+            abandoned: self.abandoned + other.abandoned,
+            rate: None,
+        }
+    }
+
+    fn with_rate(self) -> RecoveryStats {
+        let ended = self.recovered + self.failed + self.abandoned;
+        let rate = (ended > 0).then(|| self.recovered as f64 / ended as f64);
+        RecoveryStats { rate, ..self }
+    }
 }
 
 /// How long runs took from claim to end.
@@ -64,9 +110,9 @@ impl Stats {
                 }
                 Status::Skipped => stats.skipped += 1,
             }
-            let was_launched = matches!(run.status, Status::Started | Status::Success);
-            stats.recovered += u64::from(run.recovery.is_some() && was_launched);
+            stats.recovery.count(run);
         }
+        stats.recovered = stats.recovery.recovered;
         stats.total += stats.succeeded + stats.failed + stats.skipped + stats.missed;
         stats.with_rate()
     }
@@ -83,6 +129,7 @@ impl Stats {
             recovered: self.recovered + other.recovered,
             success_rate: None,
             consecutive_failures: 0,
+            recovery: self.recovery.and(other.recovery),
             of_newest: self.of_newest + other.of_newest,
         };
         sum.with_rate()
@@ -91,7 +138,7 @@ impl Stats {
     fn with_rate(self) -> Stats {
         let ended = self.succeeded + self.failed;
         let rate = (ended > 0).then(|| self.succeeded as f64 / ended as f64);
-        Stats { success_rate: rate, ..self }
+        Stats { success_rate: rate, recovery: self.recovery.with_rate(), ..self }
     }
 }
 
@@ -143,13 +190,14 @@ mod tests {
     #[test]
     fn every_run_counts_once_and_a_summary_as_often_as_it_stands_for() {
         let missed = json!({"first": AT, "last": AT, "count": 40});
+        let sent_again = |attempts| json!({"attempts": attempts, "recovery_attempt_time": AT});
         let stats = Stats::of(&runs(&[
             status("ENQUEUED"),
             status("STARTED"),
             status("SUCCESS"),
-            json!({"status": "SUCCESS", "recovery": {"attempts": 1}}),
+            json!({"status": "SUCCESS", "recovery": sent_again(1)}),
             status("FAILED"),
-            json!({"status": "ABANDONED", "recovery": {"attempts": 3}}),
+            json!({"status": "ABANDONED", "recovery": sent_again(3)}),
             skipped("overlap"),
             skipped("missed"),
             json!({"status": "SKIPPED", "reason": "missed", "missed": missed}),
@@ -165,6 +213,13 @@ mod tests {
             recovered: 1,
             success_rate: Some(0.5),
             consecutive_failures: 0,
+            recovery: RecoveryStats {
+                attempts: 4,
+                recovered: 1,
+                failed: 0,
+                abandoned: 1,
+                rate: Some(0.5),
+            },
             of_newest: 11,
         };
         assert_eq!(stats, expected);

@@ -1,10 +1,9 @@
 //! A trace: of a run what the ledger and the statistics look at, and no more. They read thousands.
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use crate::instant::Instant;
-use crate::run::{Missed, Reason, Status, Trigger};
+use crate::run::{Missed, Reason, Recovery, Status, Trigger};
 
 /// The attributes of a run record that a trace is read from, beside its key.
 pub const ATTRIBUTES: [&str; 10] = [
@@ -45,9 +44,9 @@ pub struct Trace {
     /// For a summary: the fires it stands for.
     #[serde(default)]
     pub missed: Option<Missed>,
-    /// There if recovery had to do with it; what it did is not of interest here.
+    /// What recovery did about it.
     #[serde(default)]
-    pub recovery: Option<IgnoredAny>,
+    pub recovery: Option<Recovery>,
 }
 
 impl Trace {

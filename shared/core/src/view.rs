@@ -28,6 +28,7 @@ pub fn schedule(clock: &Clock, spec: &Spec, now: Instant) -> Value {
         "warnings": warnings(clock, now),
         "cron_description": description(clock),
         "pause_note": spec.pause_note,
+        "pause_until": spec.pause_until.map(instant::text),
         "revision": clock.revision,
         "created_at": clock.created_at,
         "updated_at": spec.updated_at,
@@ -48,6 +49,9 @@ pub fn upcoming(clock: &Clock, now: Instant, count: usize) -> Vec<String> {
 }
 
 fn description(clock: &Clock) -> Option<String> {
+    if clock.timing.is_silent() {
+        return Some("Only when the schedule it follows succeeds".to_owned());
+    }
     clock.read().ok().map(|readable| readable.timetable.cron().describe(&readable.timetable.zone()))
 }
 
@@ -64,9 +68,12 @@ fn warnings(clock: &Clock, now: Instant) -> Vec<Value> {
                     "message": format!("{} is unknown; UTC is used", clock.timing.timezone),
                 })
             });
-            let from_cron = readable.timetable.warnings(now).into_iter();
+            let from_cron = match clock.timing.is_silent() {
+                true => Vec::new(),
+                false => readable.timetable.warnings(now),
+            };
             lost.into_iter()
-                .chain(from_cron.map(|w| json!({"code": w.code, "message": w.message})))
+                .chain(from_cron.into_iter().map(|w| json!({"code": w.code, "message": w.message})))
                 .collect()
         }
     }

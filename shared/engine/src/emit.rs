@@ -17,7 +17,7 @@ use crate::events::Event;
 use crate::fault::Fault;
 use crate::message::Message;
 use crate::queue::Parcel;
-use crate::store::Put;
+use crate::store::{Change, Put};
 
 /// Writes under way at once: enough to hide the latency of DynamoDB.
 const CONCURRENCY: usize = 32;
@@ -63,18 +63,40 @@ impl Report {
     }
 }
 
+/// Writes it into the change log, once, when a zone is lost or found again.
+async fn note_zones(app: &App, work: &[Work], now: Instant) {
+    for Work { clock, zone_lost, .. } in work.iter().filter(|w| w.zone_lost != w.clock.zone_lost) {
+        let verb = if *zone_lost { "zone_lost" } else { "zone_found" };
+        let log = Change {
+            by: "belfry".to_owned(),
+            owner: Some(clock.owner.clone()),
+            at: now,
+            verb: verb.to_owned(),
+            revision: clock.revision,
+            timing: clock.timing.clone(),
+            paused: clock.paused,
+            changes: Vec::new(),
+        };
+        if let Err(fault) = app.store.note_zone(clock, *zone_lost, &log).await {
+            error!(schedule_id = %clock.schedule_id, %fault, "zone not noted");
+        }
+    }
+}
+
 /// A clock, its plan, and whether every fire of it got through so far.
 struct Work {
     clock: Clock,
     fires: Vec<Fire>,
     next_run_at: Option<Instant>,
     through: bool,
+    zone_lost: bool,
 }
 
 /// Emits what is due of `clocks` within `horizon`. One that fails leaves the others alone.
 pub async fn emit(app: &App, clocks: Vec<Clock>, horizon: &Horizon, now: Instant) -> Report {
     let mut report = Report { due: clocks.len(), ..Report::default() };
     let mut work = decide(clocks, horizon, now, &mut report);
+    note_zones(app, &work, now).await;
     let parcels = put(app, &mut work, now, &mut report).await;
     send(app, &mut work, parcels, now).await;
     advance(app, &work, &mut report).await;
@@ -107,6 +129,7 @@ fn decide(clocks: Vec<Clock>, horizon: &Horizon, now: Instant, report: &mut Repo
                     fires: plan.fires,
                     next_run_at: plan.next_run_at,
                     through: true,
+                    zone_lost: readable.zone_lost,
                 });
             }
         }

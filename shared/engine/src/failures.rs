@@ -40,7 +40,7 @@ pub(crate) async fn after_failure(
     let note = format!("paused after {in_a_row} failures in a row, the last {failed}");
     // In the owner's name: the change log says that nobody asked for it.
     let owner = Caller { sub: clock.owner.clone() };
-    match manage::pause(app, &owner, &clock.schedule_id, Some(note), None).await {
+    match manage::pause(app, &owner, &clock.schedule_id, Some(note), None, None).await {
         Ok(_) => {
             warn!(schedule_id = %clock.schedule_id, in_a_row, "paused after failures");
             let detail = json!({

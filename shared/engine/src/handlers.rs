@@ -36,6 +36,10 @@ pub async fn recovery(app: &App, _event: Value) -> Handled {
 
 /// Handles a request of the HTTP API.
 pub async fn api(app: &App, event: Value) -> Handled {
-    let event: ApiGatewayV2httpRequest = serde_json::from_value(event)?;
-    Ok(serde_json::to_value(http::handle(app, event).await)?)
+    let answer = match serde_json::from_value::<ApiGatewayV2httpRequest>(event) {
+        Ok(event) => http::handle(app, event).await,
+        // The gateway makes the event; what is wrong with it, its caller sent: a header, a method.
+        Err(problem) => http::refuse_unreadable(&problem),
+    };
+    Ok(serde_json::to_value(answer)?)
 }

@@ -1,8 +1,9 @@
-//! The launcher: starts each run at its target, once.
+//! The launcher: starts each run at its target, once, and hears how executions ended.
 
 use std::sync::Arc;
 
 use aws_lambda_events::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
+use belfry_core::feedback::{Feedback, Kind};
 use belfry_core::id::RunId;
 use belfry_core::launch::{Verdict, judge};
 use belfry_core::run::{Reason, Run, Status};
@@ -10,12 +11,16 @@ use belfry_core::schedule::{Clock, Overlap, Spec};
 use belfry_core::workflow::{Completion, Workflow};
 use chrono::Duration;
 use futures::future::join_all;
+use serde_json::Value;
 use tracing::{error, info, warn};
 
 use crate::app::App;
+use crate::backfill;
+use crate::chain::{self, Follows};
 use crate::events::Event;
 use crate::failures::after_failure;
 use crate::fault::Fault;
+use crate::feedback::{self, Heard};
 use crate::message::Message;
 use crate::metrics::Metric;
 use crate::store::{Claim, Claimant, Outcome, Slot, Stored};
@@ -26,6 +31,8 @@ use crate::turns::{self, Waited};
 const WORTH_WAITING: Duration = Duration::seconds(2);
 /// A schedule that changes under a launcher's hands is read again so often, then the queue retries.
 const READS: usize = 3;
+/// A run that follows another is recorded a moment before the other's end is.
+const UPSTREAM_S: i64 = 5;
 /// The longest pause between two tries of a launch.
 const MAX_BACKOFF_S: i64 = 300;
 
@@ -113,6 +120,13 @@ async fn handle(app: &App, delivery: &SqsMessage) -> Result<Handled, Fault> {
     let message: Message = match serde_json::from_str(body) {
         Ok(message) => message,
         Err(problem) => {
+            let event: Value = serde_json::from_str(body).unwrap_or_default();
+            if let Some(kind) = Kind::of(&event) {
+                return match kind.read(&event) {
+                    Some((id, said)) => heard(app, &id, &said).await,
+                    None => Ok(Handled::Nothing("it says nothing of the end of a run")),
+                };
+            }
             // It can never succeed: the queue moves it to the dead letters for a person to see.
             error!(message_id = delivery.message_id, %problem, "poison message");
             return Err(Fault::new("read message", problem));
@@ -139,6 +153,20 @@ async fn handle(app: &App, delivery: &SqsMessage) -> Result<Handled, Fault> {
         Err(fault) => error!(%run_id, %fault, "launch fault"),
     }
     handled
+}
+
+/// The queue also brings the events that say how an execution ended.
+async fn heard(app: &App, id: &RunId, said: &Feedback) -> Result<Handled, Fault> {
+    let Some(run) = app.store.run(id).await? else {
+        return Ok(Handled::Nothing("there is no such run"));
+    };
+    let why = match feedback::hear(app, id, &run, said).await? {
+        Heard::Yes => "its executor told how it ended",
+        Heard::Before => "it was known how it ended",
+        Heard::No(_) => "it ended otherwise before",
+    };
+    info!(run_id = %id, why, "heard");
+    Ok(Handled::Nothing(why))
 }
 
 /// What a bus is told of a message.
@@ -200,7 +228,27 @@ async fn try_launch(app: &App, message: &Message, holder: &str) -> Result<Option
             }));
         }
     };
-    let overlap = overlap(app, clock, id).await?;
+    // Only runs with a cause carry a policy of their own, or follow another.
+    let record = match id.cause {
+        Some(_) => app.store.run(id).await?,
+        None => None,
+    };
+    if let Some(run) = &record {
+        match chain::follows(app, run).await? {
+            Follows::Starts => {}
+            Follows::Waits => {
+                let why = "the run it follows has not ended".to_owned();
+                return Ok(Some(Handled::Again { after_s: UPSTREAM_S, why }));
+            }
+            Follows::Never => {
+                let reason = Reason::Upstream;
+                app.store.cancel_run(id, reason, clock.revision, app.now()).await?;
+                return Ok(Some(Handled::Ended(reason)));
+            }
+        }
+    }
+    let own = record.and_then(|run| run.overlap_policy);
+    let overlap = own.unwrap_or(clock.policies.overlap_policy);
     if overlap == Overlap::Queue {
         match turns::wait_for_turn(app, clock, id).await? {
             Waited::Starts => {}
@@ -229,6 +277,9 @@ async fn try_launch(app: &App, message: &Message, holder: &str) -> Result<Option
         }
         Claim::Missing => return Ok(Some(Handled::Nothing("there is no such run"))),
     };
+    if outlived(app, &run) {
+        return Ok(Some(too_slow()));
+    }
     if overlap != Overlap::Allow {
         match take_slot(app, clock, id).await? {
             Slot::Taken => {}
@@ -253,15 +304,6 @@ async fn try_launch(app: &App, message: &Message, holder: &str) -> Result<Option
     }
     let holds_slot = overlap != Overlap::Allow;
     call(app, Claimed { id, run, clock, spec, holds_slot }).await.map(Some)
-}
-
-/// The policy a run is under: its schedule's, unless it was asked for by hand under another.
-async fn overlap(app: &App, clock: &Clock, id: &RunId) -> Result<Overlap, Fault> {
-    let own = match id.cause {
-        Some(_) => app.store.run(id).await?.and_then(|run| run.overlap_policy),
-        None => None,
-    };
-    Ok(own.unwrap_or(clock.policies.overlap_policy))
 }
 
 /// Takes a slot, if need be one whose run has ended.
@@ -296,11 +338,24 @@ async fn call(app: &App, claimed: Claimed<'_>) -> Result<Handled, Fault> {
         finish(app, &claimed, &outcome).await?;
         return Ok(Handled::Ended(Reason::WorkflowMissing));
     };
+    if outlived(app, run) {
+        return Ok(too_slow());
+    }
     let launch = Launch { id, run, clock, spec, workflow: &workflow };
     match app.targets.launch(&launch, app.now()).await {
         Ok(accepted) => record(app, &claimed, &workflow, accepted).await,
         Err(refused) => retry_or_fail(app, &claimed, refused).await,
     }
+}
+
+/// Whether a claim is older than its lease: somebody may have taken the run over, slot and all, and
+/// what is called now would run beside whatever came after it.
+fn outlived(app: &App, run: &Run) -> bool {
+    run.lease_until.is_some_and(|until| until <= app.now())
+}
+
+fn too_slow() -> Handled {
+    Handled::Again { after_s: 1, why: "its lease was over before the call".to_owned() }
 }
 
 async fn record(
@@ -342,11 +397,12 @@ async fn retry_or_fail(
 ) -> Result<Handled, Fault> {
     let attempt = claimed.run.attempt;
     if refused.retryable && attempt < app.settings.launch_attempts {
-        app.store.give_back_run(claimed.id, attempt, Some(&refused.message)).await?;
-        if claimed.holds_slot {
-            // Nobody is woken: under `queue` the runs behind it wait for this one.
+        if claimed.holds_slot && !outlived(app, &claimed.run) {
+            // Before the run, which another message for it may claim at once: the slot it finds
+            // then is its own. Nobody is woken: under `queue` the runs behind it wait for this one.
             app.store.release_slot(&claimed.id.schedule_id, &claimed.id.sort_key()).await?;
         }
+        app.store.give_back_run(claimed.id, attempt, Some(&refused.message)).await?;
         let after_s = (1i64 << attempt.min(16)).min(MAX_BACKOFF_S);
         return Ok(Handled::Again { after_s, why: refused.message });
     }
@@ -360,12 +416,20 @@ async fn retry_or_fail(
 
 /// Ends a run and gives its slot back. If a newer claim has the run, so it has the slot.
 async fn finish(app: &App, claimed: &Claimed<'_>, outcome: &Outcome) -> Result<(), Fault> {
+    let followers = match outcome.status {
+        Status::Success => chain::record(app, claimed.clock, claimed.id, &claimed.run).await?,
+        _ => Vec::new(),
+    };
     let ended =
         app.store.finish_run(claimed.id, Some(claimed.run.attempt), outcome, app.now()).await?;
     let is_over = || async {
         let run = app.store.run(claimed.id).await?;
         Ok::<_, Fault>(run.is_none_or(|run| run.status.is_terminal()))
     };
+    if ended {
+        chain::send(app, &followers).await;
+        backfill::after_run(app, claimed.id).await;
+    }
     if claimed.holds_slot && (ended || is_over().await?) {
         turns::pass_on(app, claimed.clock, claimed.id).await?;
     }

@@ -5,10 +5,15 @@
 //! protocols to embedded services.
 
 pub mod app;
+mod backfill;
+mod chain;
+mod check;
+mod duties;
 pub mod emit;
 pub mod events;
 mod failures;
 pub mod fault;
+mod feedback;
 pub mod handlers;
 pub mod http;
 pub mod launch;

@@ -14,3 +14,10 @@ pub struct Message {
     /// When it is meant to start.
     pub launch_at: Instant,
 }
+
+/// What recovery wants of a message that failed: the run it names, whatever else is wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Named {
+    /// Which run.
+    pub run_id: RunId,
+}

@@ -14,11 +14,12 @@ use serde::Serialize;
 use tracing::{error, info, warn};
 
 use crate::app::App;
+use crate::check::{Checked, check};
 use crate::emit::parcel;
 use crate::events::Event;
 use crate::failures::after_failure;
 use crate::fault::Fault;
-use crate::message::Message;
+use crate::message::Named;
 use crate::metrics::Metric;
 use crate::queue::DeadLetter;
 use crate::store::{Outcome, Stored};
@@ -54,6 +55,8 @@ pub struct Report {
     pub dead_letters: usize,
     /// Dead letters nobody understands; they stay for a person to see.
     pub poison: usize,
+    /// What the self-check found.
+    pub checked: Checked,
     /// Runs, minutes and letters that did not get through; the next call takes them up again.
     pub failed: usize,
 }
@@ -65,6 +68,13 @@ pub async fn recover(app: &App, now: Instant) -> Report {
     if let Err(fault) = sweep(app, now, &mut report).await {
         error!(%fault, "sweep stopped");
         report.failed += 1;
+    }
+    match check(app, now).await {
+        Ok(checked) => report.checked = checked,
+        Err(fault) => {
+            error!(%fault, "self-check stopped");
+            report.failed += 1;
+        }
     }
     tell(app, &report);
     report
@@ -135,7 +145,7 @@ async fn look_at(app: &App, id: RunId, run: Run, now: Instant) -> Result<Step, F
         return Ok(Step::Leave);
     }
     let stored = app.store.schedule(&id.schedule_id).await?;
-    let setting = setting(app, &stored).await?;
+    let setting = setting(app, &id, &stored).await?;
     let step = next_step(&run, id.run_at, setting, now, &app.settings.recovery);
     act(app, &id, &run, &stored, step, now).await?;
     Ok(step)
@@ -189,17 +199,16 @@ async fn act(
     Ok(())
 }
 
-async fn setting(app: &App, stored: &Stored) -> Result<Setting, Fault> {
+async fn setting(app: &App, id: &RunId, stored: &Stored) -> Result<Setting, Fault> {
     let Stored::Schedule(both) = stored else { return Ok(Setting::Deleted) };
     let (clock, spec) = both.as_ref();
-    if clock.paused {
-        return Ok(Setting::Paused);
-    }
     let workflow = app.workflow(&clock.workflow_id, clock.version).await?;
-    Ok(Setting::Running {
-        // Without its workflow a run fails when it is launched, and says so.
-        completion: workflow.map(|workflow| workflow.completion).unwrap_or_default(),
-        max_runtime: spec.max_runtime_s.map(|s| Duration::seconds(i64::from(s))),
+    // Without its workflow a run fails when it is launched, and says so.
+    let completion = workflow.map(|workflow| workflow.completion).unwrap_or_default();
+    let max_runtime = spec.max_runtime_s.map(|s| Duration::seconds(i64::from(s)));
+    Ok(match clock.paused && !id.is_asked_for() {
+        true => Setting::Paused { completion, max_runtime },
+        false => Setting::Running { completion, max_runtime },
     })
 }
 
@@ -215,7 +224,10 @@ async fn abandon(
     now: Instant,
 ) -> Result<(), Fault> {
     let attempts = run.recovery.map_or(0, |recovery| recovery.attempts);
-    let error = format!("never launched; sent again {attempts} times");
+    let error = match run.status {
+        Status::Started => "its launcher died, and nobody may launch it again".to_owned(),
+        _ => format!("never launched; sent again {attempts} times"),
+    };
     let abandoned = match run.status {
         Status::Started => {
             let outcome =
@@ -274,15 +286,14 @@ async fn open(
     now: Instant,
     report: &mut Report,
 ) -> Result<(), Fault> {
-    let message: Message = match serde_json::from_str(&letter.body) {
-        Ok(message) => message,
+    let Named { run_id: id } = match serde_json::from_str(&letter.body) {
+        Ok(named) => named,
         Err(problem) => {
             error!(%problem, "poison among the dead letters");
             report.poison += 1;
             return Ok(());
         }
     };
-    let id = message.run_id;
     if let Some(run) = app.store.run(&id).await?.filter(|run| !run.status.is_terminal()) {
         if run.lease_until.is_some_and(|until| now <= until) {
             // Somebody has it: this letter comes again after them.
@@ -290,7 +301,7 @@ async fn open(
         }
         report.looked_at += 1;
         let stored = app.store.schedule(&id.schedule_id).await?;
-        let setting = setting(app, &stored).await?;
+        let setting = setting(app, &id, &stored).await?;
         let at_once = Limits { lost_after: Duration::zero(), ..app.settings.recovery.clone() };
         // Claimed and never handed over: whatever its completion, it starts over.
         let as_lost = match run.status {
@@ -330,6 +341,9 @@ fn tell(app: &App, report: &Report) {
             Metric::count("dead_letters", report.dead_letters),
             Metric::count("poison_messages", report.poison),
             Metric::count("recovery_failed", report.failed),
+            Metric::count("schedules_checked", report.checked.schedules),
+            Metric::count("unexplained", report.checked.unexplained),
+            Metric::count("clocks_repaired", report.checked.repaired),
         ],
     );
 }

@@ -103,7 +103,7 @@ rows! {
     LAUNCH_MAX_ATTEMPTS Some("5"), "launches tried before a run has failed";
     LAUNCH_LEASE_S Some("60"), "seconds a launcher may hold a run before another delivery takes it over";
     EVENT_BUS Some(""), "EventBridge bus that is told what happens to runs and schedules; empty tells nobody";
-    TARGET_TIMEOUT_MS Some("10000"), "time a target may take to answer";
+    TARGET_TIMEOUT_MS Some("10000"), "time a target may take to answer; shorter than the lease";
 }
 
 /// Delays beyond a year are a mistake in the unit.
@@ -145,6 +145,9 @@ impl Settings {
         };
         if settings.signing_key.0.len() < 16 && !settings.signing_key.0.is_empty() {
             reader.problem("SIGNING_KEY", "must be at least 16 bytes");
+        }
+        if settings.target_timeout >= settings.launch_lease {
+            reader.problem("TARGET_TIMEOUT_MS", "must be shorter than LAUNCH_LEASE_S");
         }
         if reader.problems.is_empty() { Ok(settings) } else { Err(reader.problems) }
     }

@@ -55,8 +55,14 @@ pub const PART: &str = "sk";
 pub const CLOCK: &str = "clock";
 /// The spec's part.
 pub const SPEC: &str = "spec";
+/// The part that ends a pause. It is in the due index at the time the pause ends.
+pub const WAKE: &str = "wake";
+/// What the parts of backfills begin with. They are in the due index while they go on.
+pub const BACKFILL: &str = "backfill#";
 /// What the parts of the change log begin with.
 pub const CHANGE: &str = "change#";
+/// Recovery's own rows, under a name no schedule can have.
+pub const RECOVERY: &str = "#recovery";
 /// Of `due`: a share of the schedules; only clocks that may fire have it.
 pub const DUE_SHARD: &str = "due_shard";
 /// Of `due`: when the clock wants to be looked at.

@@ -8,9 +8,11 @@ use futures::{Stream, StreamExt, stream};
 use tracing::{debug, error, info};
 
 use crate::app::App;
+use crate::duties;
 use crate::emit::{self, Report};
 use crate::fault::Fault;
 use crate::metrics::Metric;
+use crate::store::DuePage;
 
 /// Shards read at once.
 const SHARDS_AT_ONCE: usize = 8;
@@ -26,12 +28,16 @@ pub async fn tick(app: &App, now: Instant) -> Report {
     let found = stream::select_all(shards.collect::<Vec<_>>()).ready_chunks(SHARDS_AT_ONCE);
     let mut total = Report::default();
     let mut ids = Vec::new();
+    let mut duties = Vec::new();
     let mut batches = Vec::new();
     let mut found = pin!(found);
     while let Some(pages) = found.next().await {
         for page in pages {
             match page {
-                Ok(page) => ids.extend(page),
+                Ok(page) => {
+                    ids.extend(page.clocks);
+                    duties.extend(page.duties);
+                }
                 Err(fault) => {
                     error!(%fault, "shard not read");
                     total.failed += 1;
@@ -49,19 +55,23 @@ pub async fn tick(app: &App, now: Instant) -> Report {
         batches.push(ids);
     }
     work(app, batches, now, &mut total).await;
+    duties::perform(app, duties, now, &mut total).await;
     tell(app, &total);
     total
 }
 
-/// The due schedules of a shard, page by page, oldest first.
+/// What is due of a shard, page by page, oldest first.
 fn due(
     app: &App,
     shard: u32,
     until: Instant,
-) -> impl Stream<Item = Result<Vec<ScheduleId>, Fault>> + Send + '_ {
+) -> impl Stream<Item = Result<DuePage, Fault>> + Send + '_ {
     stream::unfold(Some(None), move |from| async move {
         match app.store.due(shard, until, from?).await {
-            Ok(page) => Some((Ok(page.ids), page.rest.map(Some))),
+            Ok(mut page) => {
+                let rest = page.rest.take().map(Some);
+                Some((Ok(page), rest))
+            }
             Err(fault) => Some((Err(fault), None)),
         }
     })

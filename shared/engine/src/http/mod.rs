@@ -16,6 +16,13 @@ use aws_lambda_events::apigw::{ApiGatewayV2httpRequest, ApiGatewayV2httpResponse
 
 use crate::app::App;
 
+/// Answers a request that cannot be read at all.
+pub fn refuse_unreadable(problem: &dyn std::error::Error) -> ApiGatewayV2httpResponse {
+    tracing::warn!(%problem, "unreadable request");
+    let detail = "the request cannot be read: a header or the method is not what HTTP allows";
+    problem::Problem::new(400, "Bad request", detail).into_answer().into_event()
+}
+
 /// Answers one request.
 pub async fn handle(app: &App, event: ApiGatewayV2httpRequest) -> ApiGatewayV2httpResponse {
     let path = event.raw_path.as_deref().unwrap_or("/");

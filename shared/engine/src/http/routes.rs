@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use belfry_core::backfill::Order;
 use belfry_core::cron::tzdb_version;
 use belfry_core::id::{RunId, ScheduleId, WorkflowId};
 use belfry_core::instant::{self, Instant};
@@ -64,9 +65,10 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
         ("PATCH", ["schedules", id]) => patch(app, request, &known(id)?, &request.json()?).await,
         ("DELETE", ["schedules", id]) => delete(app, request, &known(id)?).await,
         ("POST", ["schedules", id, "pause"]) => {
-            let body = request.small_object(&["note"])?;
-            let (note, if_match) = (optional_text(&body, "note")?, request.if_match()?);
-            Ok(saved(&manage::pause(app, request.caller()?, &known(id)?, note, if_match).await?))
+            let body = request.small_object(&["note", "until"])?;
+            let (note, until) = (optional_text(&body, "note")?, optional_time(&body, "until")?);
+            let (caller, if_match) = (request.caller()?, request.if_match()?);
+            Ok(saved(&manage::pause(app, caller, &known(id)?, note, until, if_match).await?))
         }
         ("POST", ["schedules", id, "resume"]) => {
             let body = request.small_object(&["catchup", "dry_run"])?;
@@ -80,6 +82,21 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
             Ok(saved(&manage::resume(app, caller, &id, catchup, if_match).await?))
         }
         ("POST", ["schedules", id, "trigger"]) => trigger(app, request, &known(id)?).await,
+        ("POST", ["schedules", id, "backfill"]) => backfill(app, request, &known(id)?).await,
+        ("GET", ["schedules", id, "backfills"]) => {
+            let backfills = manage::backfills(app, request.caller()?, &known(id)?).await?;
+            Ok(Answer::json(200, &backfills))
+        }
+        ("GET", ["schedules", id, "backfills", name]) => {
+            let caller = request.caller()?;
+            let backfill = manage::one_backfill(app, caller, &known(id)?, name).await?;
+            Ok(Answer::json(200, &backfill))
+        }
+        ("DELETE", ["schedules", id, "backfills", name]) => {
+            let caller = request.caller()?;
+            let backfill = manage::cancel_backfill(app, caller, &known(id)?, name).await?;
+            Ok(Answer::json(200, &backfill))
+        }
         ("GET", ["schedules", id, "runs"]) => history(app, request, &known(id)?).await,
         ("GET", ["schedules", id, "ledger"]) => {
             let (from, to) = (time(request, "from")?, time(request, "to")?);
@@ -225,6 +242,45 @@ async fn trigger(app: &App, request: &Request, id: &ScheduleId) -> Routed {
     Ok(Answer::json(202, &manage::trigger(app, request.caller()?, id, asked).await?))
 }
 
+async fn backfill(app: &App, request: &Request, id: &ScheduleId) -> Routed {
+    let body = request.small_object(&[
+        "from",
+        "to",
+        "dry_run",
+        "order",
+        "max_concurrent",
+        "rerun",
+        "payload",
+        "name",
+    ])?;
+    let required = |field: &str| {
+        optional_time(&body, field)?.ok_or_else(|| Problem::field(field, "is required"))
+    };
+    let given = |field: &str| body.get(field).filter(|value| !value.is_null()).cloned();
+    let order = given("order").map(serde_json::from_value::<Order>).transpose();
+    let choices = "must be oldest_first or newest_first";
+    let number = |value: Value| {
+        let problem = || Problem::field("max_concurrent", "must be a whole number");
+        value.as_u64().ok_or_else(problem)
+    };
+    let asked = manage::Asked {
+        from: required("from")?,
+        to: required("to")?,
+        order: order.map_err(|_| Problem::field("order", choices))?.unwrap_or_default(),
+        max_concurrent: given("max_concurrent").map(number).transpose()?,
+        rerun: optional_flag(&body, "rerun")?,
+        payload: given("payload"),
+        name: optional_text(&body, "name")?,
+    };
+    let caller = request.caller()?;
+    if optional_flag(&body, "dry_run")? {
+        let preview = manage::preview_backfill(app, caller, id, asked).await?;
+        return Ok(Answer::json(200, &preview));
+    }
+    let (new, backfill) = manage::start_backfill(app, caller, id, asked).await?;
+    Ok(Answer::json(if new { 202 } else { 200 }, &backfill))
+}
+
 async fn history(app: &App, request: &Request, id: &ScheduleId) -> Routed {
     let cursor = request.query("cursor");
     if cursor.is_some_and(|cursor| RunId::from_keys(id.clone(), cursor).is_err()) {
@@ -343,6 +399,15 @@ pub(super) fn optional_catchup(body: &Value) -> Result<Option<Catchup>, Problem>
     let given = body.get("catchup").filter(|value| !value.is_null()).cloned();
     let choices = "must be none, once, fire_immediately or spread";
     given.map(serde_json::from_value).transpose().map_err(|_| Problem::field("catchup", choices))
+}
+
+pub(super) fn optional_time(body: &Value, field: &str) -> Result<Option<Instant>, Problem> {
+    let problem = || Problem::field(field, "must be an RFC 3339 time");
+    match body.get(field) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => instant::parse(text).map(Some).ok_or_else(problem),
+        Some(_) => Err(problem()),
+    }
 }
 
 pub(super) fn optional_text(body: &Value, field: &str) -> Result<Option<String>, Problem> {

@@ -65,7 +65,7 @@ pub async fn bulk(
 /// Changes one schedule; answers with what went wrong, if something did.
 async fn change(app: &App, caller: &Caller, id: &ScheduleId, action: &Action) -> Option<Value> {
     let changed = match action {
-        Action::Pause { note } => pause(app, caller, id, note.clone(), None).await,
+        Action::Pause { note } => pause(app, caller, id, note.clone(), None, None).await,
         Action::Resume { catchup } => resume(app, caller, id, *catchup, None).await,
     };
     match changed {

@@ -4,6 +4,8 @@
 //! either confirmed under the new definition or cancelled by it. A launcher that judged by the old
 //! definition then loses its claim, and one that reads the clock later sees the new one.
 
+use std::collections::BTreeSet;
+
 use belfry_core::change::differences;
 use belfry_core::definition::{Definition, MAX_PAYLOAD};
 use belfry_core::id::ScheduleId;
@@ -15,6 +17,8 @@ use chrono::Duration;
 use serde_json::{Value, json};
 use tracing::info;
 
+use super::backfill::cancel_all;
+use super::follow::links;
 use super::settle::{catch_up, emit_overdue, emit_soon, settle_unlaunched};
 use super::{Caller, Refusal};
 use crate::app::App;
@@ -31,13 +35,17 @@ struct Intent {
     verb: &'static str,
     /// Why the schedule is paused, if it is afterwards.
     note: Option<String>,
+    /// When that pause ends by itself.
+    until: Option<Instant>,
+    /// When it counts from, if not from now.
+    since: Option<Instant>,
     /// How a resume catches up, if not by the schedule's own policy.
     catchup: Option<Catchup>,
 }
 
 impl Intent {
     fn new(verb: &'static str, note: Option<String>) -> Intent {
-        Intent { verb, note, catchup: None }
+        Intent { verb, note, until: None, since: None, catchup: None }
     }
 }
 
@@ -62,8 +70,10 @@ pub async fn create(
     let taken = || Refusal::Conflict(format!("schedule {id} exists already"));
     let made = match app.store.schedule(id).await? {
         Stored::Schedule(_) => return Err(taken()),
-        Stored::Deleted { revision } => make(app, caller, id, definition, revision + 1).await,
-        Stored::Nothing => make(app, caller, id, definition, 1).await,
+        Stored::Deleted { revision, then } => {
+            make(app, caller, id, definition, revision + 1, then).await
+        }
+        Stored::Nothing => make(app, caller, id, definition, 1, BTreeSet::new()).await,
     };
     match made {
         Err(Refusal::Stale { .. }) => Err(taken()),
@@ -85,16 +95,17 @@ pub async fn put(
             Stored::Schedule(both) => {
                 let (clock, spec) = owned(*both, caller)?;
                 check_revision(&clock, if_match)?;
-                {
-                    let intent = Intent::new("updated", spec.pause_note.clone());
-                    change(app, caller, clock, spec, definition.clone(), intent).await
-                }
+                let intent = Intent {
+                    until: spec.pause_until,
+                    ..Intent::new("updated", spec.pause_note.clone())
+                };
+                change(app, caller, clock, spec, definition.clone(), intent).await
             }
             _ if if_match.is_some() => return Err(Refusal::Stale { current: 0 }),
-            Stored::Deleted { revision } => {
-                make(app, caller, id, definition.clone(), revision + 1).await
+            Stored::Deleted { revision, then } => {
+                make(app, caller, id, definition.clone(), revision + 1, then).await
             }
-            Stored::Nothing => make(app, caller, id, definition.clone(), 1).await,
+            Stored::Nothing => make(app, caller, id, definition.clone(), 1, BTreeSet::new()).await,
         };
         match saved {
             Err(Refusal::Stale { .. }) if if_match.is_none() => {}
@@ -118,16 +129,43 @@ pub async fn patch(
     alter(app, caller, id, if_match, Intent::new("updated", None), edit).await
 }
 
-/// Pauses a schedule: after this returns, nothing of it launches by itself.
+/// Pauses a schedule: after this returns, nothing of it launches by itself, until it is resumed or
+/// `until` has come.
 pub async fn pause(
     app: &App,
     caller: &Caller,
     id: &ScheduleId,
     note: Option<String>,
+    until: Option<Instant>,
     if_match: Option<u64>,
 ) -> Result<Saving, Refusal> {
+    if until.is_some_and(|until| until <= app.now()) {
+        return Err(Refusal::invalid("until", "must be in the future"));
+    }
     let edit = |old: &Definition| Ok(Definition { paused: true, ..old.clone() });
-    alter(app, caller, id, if_match, Intent::new("paused", note), edit).await
+    let intent = Intent { until, ..Intent::new("paused", note) };
+    alter(app, caller, id, if_match, intent, edit).await
+}
+
+/// Ends the pause of a schedule whose time has come. The fires from that time on are its own again,
+/// though the tick that looks comes a little later. `None`: its pause does not end now.
+pub(crate) async fn end_pause(
+    app: &App,
+    id: &ScheduleId,
+    now: Instant,
+) -> Result<Option<Saving>, Refusal> {
+    let Stored::Schedule(both) = app.store.schedule(id).await? else { return Ok(None) };
+    let (clock, spec) = *both;
+    let Some(until) = spec.pause_until.filter(|until| clock.paused && *until <= now) else {
+        return Ok(None);
+    };
+    // In the owner's name: the change log says by the time that nobody asked for it.
+    let owner = Caller { sub: clock.owner.clone() };
+    let definition = Definition { paused: false, ..Definition::of(&clock, &spec) };
+    // A fire at the very end of the pause launches.
+    let since = Some(until - Duration::milliseconds(1));
+    let intent = Intent { since, ..Intent::new("resumed", None) };
+    change(app, &owner, clock, spec, definition, intent).await.map(Some)
 }
 
 /// Lets a paused schedule fire again. What it would have fired meanwhile is caught up as `catchup`
@@ -180,14 +218,16 @@ pub async fn delete(
     if_match: Option<u64>,
 ) -> Result<(), Refusal> {
     for _ in 0..TRIES {
-        let (clock, _) = load(app, caller, id).await?;
+        let (clock, spec) = load(app, caller, id).await?;
         check_revision(&clock, if_match)?;
+        let links = links(app, caller, id, spec.after_schedule_id.as_ref(), None).await?;
         let now = app.now();
         emit_overdue(app, &clock, now).await?;
         let revision = clock.revision + 1;
         let log = Change { revision, ..entry(&clock, caller, "deleted", now) };
-        if app.store.delete_schedule(&clock, &log).await? == Saved::Yes {
+        if app.store.delete_schedule(&clock, &log, &links).await? == Saved::Yes {
             settle_unlaunched(app, &clock, None, revision, now).await?;
+            cancel_all(app, id, now).await?;
             info!(schedule_id = %id, by = caller.sub, "deleted");
             return Ok(());
         }
@@ -268,9 +308,11 @@ async fn make(
     id: &ScheduleId,
     definition: Definition,
     revision: u64,
+    then: BTreeSet<ScheduleId>,
 ) -> Result<Saving, Refusal> {
     let now = app.now();
     let version = resolve_version(app, &definition).await?;
+    let links = links(app, caller, id, None, Some(&definition)).await?;
     let created_at = instant::whole_second(now);
     let clock = Clock {
         schedule_id: id.clone(),
@@ -282,16 +324,18 @@ async fn make(
         workflow_id: definition.workflow_id.clone(),
         version,
         paused: definition.paused,
+        zone_lost: false,
         created_at,
         last_run_at: None,
         last_run_id: None,
-        active: Default::default(),
+        active: BTreeSet::new(),
+        then,
         last_claimed: None,
     };
     let spec = spec(definition, revision, None, now);
     let changes = differences(None, &Definition::of(&clock, &spec));
     let log = Change { changes, ..entry(&clock, caller, "created", now) };
-    match app.store.create_schedule(&clock, &spec, &log).await? {
+    match app.store.create_schedule(&clock, &spec, &log, &links).await? {
         Saved::Stale => Err(Refusal::Stale { current: revision }),
         Saved::Yes => {
             info!(schedule_id = %id, by = caller.sub, "created");
@@ -314,8 +358,13 @@ async fn alter(
         let (clock, spec) = load(app, caller, id).await?;
         check_revision(&clock, if_match)?;
         let definition = edit(&Definition::of(&clock, &spec)).map_err(Refusal::Invalid)?;
-        let note = intent.note.clone().or(spec.pause_note.clone());
-        let intent = Intent { note, ..intent };
+        // A pause told anew is told whole; any other change leaves the pause as it is.
+        let intent = match intent.verb {
+            "paused" => intent.clone(),
+            _ => {
+                Intent { note: spec.pause_note.clone(), until: spec.pause_until, ..intent.clone() }
+            }
+        };
         match change(app, caller, clock, spec, definition, intent).await {
             Err(Refusal::Stale { .. }) if if_match.is_none() => {}
             saved => return saved,
@@ -336,19 +385,26 @@ async fn change(
     let version = resolve_version(app, &definition).await?;
     let definition = Definition { version: Some(version), ..definition };
     let note = intent.note.filter(|_| definition.paused);
+    let until = intent.until.filter(|_| definition.paused);
+    let since = intent.since.unwrap_or(now);
     let before = Definition::of(&old, &old_spec);
-    if definition == before && note == old_spec.pause_note {
+    let same_pause = note == old_spec.pause_note && until == old_spec.pause_until;
+    if definition == before && same_pause {
         // It may be a second try of a change that stood, and whose first try ended before this.
         settle_unlaunched(app, &old, Some(&old), old.revision, now).await?;
         return Ok(saving(false, &old, &old_spec, now));
     }
+    let followed = old_spec.after_schedule_id.as_ref();
+    let links = links(app, caller, &old.schedule_id, followed, Some(&definition)).await?;
     let moves = definition.timing != old.timing || definition.paused != old.paused;
     let policy = intent.catchup.unwrap_or(definition.policies.catchup_policy);
     let resumes = old.paused && !definition.paused && definition.timing == old.timing;
     let position = match old.next_run_at {
         // A paused clock stands at the first fire it has missed.
-        Some(first) if resumes && policy != Catchup::None => now.min(first - Duration::seconds(1)),
-        _ if moves => emit_overdue(app, &old, now).await?,
+        Some(first) if resumes && policy != Catchup::None => {
+            since.min(first - Duration::seconds(1))
+        }
+        _ if moves => emit_overdue(app, &old, now).await?.min(since),
         _ => now,
     };
     let id = old.schedule_id.clone();
@@ -364,23 +420,28 @@ async fn change(
         workflow_id: definition.workflow_id.clone(),
         version,
         paused: definition.paused,
+        // The tick says so again, if it is so.
+        zone_lost: old.zone_lost && definition.timing.timezone == old.timing.timezone,
         ..old.clone()
     };
-    let spec = spec(definition, revision, note, now);
+    let spec = Spec { pause_until: until, ..spec(definition, revision, note, now) };
     let changes = differences(Some(&before), &Definition::of(&clock, &spec));
-    let log = Change { changes, ..entry(&clock, caller, intent.verb, now) };
+    let log = Change { changes, ..entry(&clock, caller, intent.verb, since) };
     let edit = if moves { Edit::MovePosition } else { Edit::KeepPosition };
-    match app.store.edit_schedule(old.revision, &clock, &spec, &log, edit).await? {
+    match app.store.edit_schedule(old.revision, &clock, &spec, &log, edit, &links).await? {
         Saved::Stale => Err(Refusal::Stale { current: revision }),
         Saved::Yes => {
             settle_unlaunched(app, &clock, Some(&clock), revision, now).await?;
             info!(schedule_id = %id, by = caller.sub, verb = intent.verb, revision, "changed");
             if clock.paused && !old.paused {
-                let detail = json!({"schedule_id": id, "by": caller.sub, "note": spec.pause_note});
+                let detail = json!({
+                    "schedule_id": id, "by": caller.sub, "note": spec.pause_note,
+                    "until": spec.pause_until.map(instant::text),
+                });
                 app.events.tell(&[Event { kind: "schedule.paused", detail }]).await;
             }
             if resumes && policy != Catchup::None {
-                catch_up(app, &clock, policy, now).await?;
+                catch_up(app, &clock, policy, now - since, now).await?;
             } else if moves {
                 emit_soon(app, &clock, now).await;
             }
@@ -408,13 +469,15 @@ fn spec(definition: Definition, revision: u64, pause_note: Option<String>, now: 
         inject_metadata: definition.inject_metadata,
         max_runtime_s: definition.max_runtime_s,
         pause_after_failures: definition.pause_after_failures,
+        after_schedule_id: definition.after_schedule_id,
         pause_note,
+        pause_until: None,
         revision,
         updated_at: now,
     }
 }
 
-fn entry(clock: &Clock, caller: &Caller, verb: &str, now: Instant) -> Change {
+pub(super) fn entry(clock: &Clock, caller: &Caller, verb: &str, now: Instant) -> Change {
     Change {
         by: caller.sub.clone(),
         owner: Some(clock.owner.clone()),

@@ -1,15 +1,17 @@
 //! The ledger and the change log of a schedule, read.
 
-use belfry_core::expected::{Timeline, TooMany};
+use belfry_core::expected::Timeline;
 use belfry_core::id::ScheduleId;
 use belfry_core::instant::{self, Instant};
 use belfry_core::ledger::{Ledger, Rules};
+use belfry_core::schedule::{Clock, Spec};
 use chrono::Duration;
 use serde_json::{Value, json};
 
 use super::edit::load;
 use super::{Caller, Refusal};
 use crate::app::App;
+use crate::fault::Fault;
 use crate::store::Traces;
 
 /// The window of a ledger nobody asked a beginning of.
@@ -35,13 +37,28 @@ pub async fn ledger(
         let message = format!("is too far: a ledger holds at most {MAX_FIRES} fires");
         Refusal::invalid("to", message)
     };
-    // The clock before the records: a clock is advanced past a fire after its record was put, so
-    // that a fire it has passed is in the records read later, or lost.
     let (clock, spec) = load(app, caller, id).await?;
+    let ledger = reconcile(app, &clock, &spec, from, to, now).await?;
+    Ok(ledger.ok_or_else(too_many)?.view(from, to))
+}
+
+/// Holds what a schedule should have fired against its records. `None`: there is too much of either.
+///
+/// The clock was read before the records are: a clock is advanced past a fire after its record was
+/// put, so that a fire it has passed is in the records read later, or lost.
+pub(crate) async fn reconcile(
+    app: &App,
+    clock: &Clock,
+    spec: &Spec,
+    from: Instant,
+    to: Instant,
+    now: Instant,
+) -> Result<Option<Ledger>, Fault> {
+    let id = &clock.schedule_id;
     let timeline = Timeline::of(id, &clock.owner, app.store.all_changes(id).await?);
-    let expected = timeline.fires(from, to, MAX_FIRES).map_err(|TooMany| too_many())?;
+    let Ok(expected) = timeline.fires(from, to, MAX_FIRES) else { return Ok(None) };
     let Traces::All(mut records) = app.store.traces(id, from, to, MAX_FIRES).await? else {
-        return Err(too_many());
+        return Ok(None);
     };
     records.retain(|(_, run)| run.owner == clock.owner);
     let settings = &app.settings;
@@ -54,7 +71,7 @@ pub async fn ledger(
         kept_since: now - settings.run_ttl + settings.horizon.lookahead,
         next_run_at: clock.next_run_at,
     };
-    Ok(Ledger::reconcile(&timeline, &expected, &records, &rules).view(from, to))
+    Ok(Some(Ledger::reconcile(&timeline, &expected, &records, &rules)))
 }
 
 /// Who changed what, when, newest first.

@@ -1,8 +1,10 @@
 //! Managing schedules, runs and workflows: what the API does, without HTTP.
 
+mod backfill;
 mod bulk;
 mod diff;
 mod edit;
+mod follow;
 mod ledger;
 mod overview;
 mod read;
@@ -13,9 +15,14 @@ mod workflows;
 
 use belfry_core::invalid::Invalid;
 
+pub use backfill::{
+    Asked, backfills, cancel_backfill, one_backfill, preview_backfill, start as start_backfill,
+};
 pub use bulk::{Action, MAX_CHANGED, bulk};
 pub use diff::{diff_patch, diff_put};
+pub(crate) use edit::end_pause;
 pub use edit::{Saving, create, delete, patch, pause, preview_resume, put, resume};
+pub(crate) use ledger::reconcile;
 pub use ledger::{changes, ledger};
 pub use overview::overview;
 pub use read::{Listing, Wanted, list, one};

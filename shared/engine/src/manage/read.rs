@@ -6,13 +6,14 @@ use belfry_core::instant::Instant;
 use belfry_core::schedule::{Clock, Spec, Status};
 use belfry_core::view;
 use futures::{StreamExt, TryStreamExt, stream};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::edit::load;
 use super::stats::{CONCURRENCY, in_short, of_schedule};
 use super::{Caller, Refusal};
 use crate::app::App;
 use crate::fault::Fault;
+use crate::store::Stored;
 
 /// Schedules read at once while looking for those that are wanted.
 const PAGE: usize = 50;
@@ -49,7 +50,31 @@ pub async fn one(app: &App, caller: &Caller, id: &ScheduleId) -> Result<(Value, 
     let (clock, spec) = load(app, caller, id).await?;
     let mut schedule = object(&view::schedule(&clock, &spec, app.now()));
     schedule.extend(of_schedule(app, &clock).await?);
+    if let Some(Value::Array(warnings)) = schedule.get_mut("warnings") {
+        warnings.extend(missing(app, &clock, &spec).await?);
+    }
     Ok((Value::Object(schedule), clock.revision))
+}
+
+/// Warnings about what a schedule needs and is not there. They take a look at other tables, so that
+/// lists leave them out.
+async fn missing(app: &App, clock: &Clock, spec: &Spec) -> Result<Vec<Value>, Refusal> {
+    let mut warnings = Vec::new();
+    let mut warn = |code: &str, message: String| {
+        warnings.push(json!({"code": code, "message": message}));
+    };
+    let (workflow, version) = (&clock.workflow_id, clock.version);
+    if app.store.workflow(workflow, version).await?.is_none() {
+        let message = format!("workflow {workflow} has no version {version}: its runs fail");
+        warn("missing_workflow", message);
+    }
+    if let Some(other) = &spec.after_schedule_id
+        && !matches!(app.store.schedule(other).await?, Stored::Schedule(_))
+    {
+        let message = format!("schedule {other}, which this one follows, does not exist");
+        warn("missing_schedule", message);
+    }
+    Ok(warnings)
 }
 
 /// The caller's schedules in the order of their names: a page begins behind a name, so that

@@ -1,9 +1,10 @@
 //! Runs: reading them, asking for one, and hearing how one ended.
 
+use belfry_core::feedback::Feedback;
 use belfry_core::id::{Cause, RunId, ScheduleId};
 use belfry_core::instant;
 use belfry_core::plan::Fire;
-use belfry_core::run::{self, MAX_RESULT, Reason, Run, Status, cut};
+use belfry_core::run::{self, Run};
 use belfry_core::schedule::Overlap;
 use serde_json::{Value, json};
 use tracing::info;
@@ -12,10 +13,8 @@ use super::edit::{check_size, load};
 use super::{Caller, Refusal};
 use crate::app::App;
 use crate::emit::parcel;
-use crate::events::Event;
-use crate::failures::after_failure;
-use crate::store::{HistoryQuery, Outcome, Put, Stored};
-use crate::turns;
+use crate::feedback::{Heard, hear};
+use crate::store::{HistoryQuery, Put};
 
 /// One run.
 pub async fn one_run(app: &App, caller: &Caller, id: &RunId) -> Result<Value, Refusal> {
@@ -95,64 +94,14 @@ pub async fn feedback(
     id: &RunId,
     body: &Value,
 ) -> Result<Value, Refusal> {
-    let (status, outcome) = read_feedback(body)?;
+    let said = Feedback::read(body).map_err(|problem| Refusal::Invalid(vec![problem]))?;
     let run = owned_run(app, caller, id).await?;
-    if run.status == status {
-        if let (Status::Started, Some(name)) = (status, &outcome.external_run_id) {
-            app.store.link_run(id, run.attempt, name).await?;
-            return Ok(owned_run(app, caller, id).await?.view(id));
-        }
-        return Ok(run.view(id));
-    }
-    let not_allowed = |from: Status| {
-        let (from, to) = (from.as_str(), status.as_str());
-        Refusal::Conflict(format!("a run that is {from} cannot become {to}"))
-    };
-    if status == Status::Started || !run.status.may_become(status) {
-        return Err(not_allowed(run.status));
-    }
-    if !app.store.finish_run(id, None, &outcome, app.now()).await? {
-        // Somebody was faster; the same word is still welcome.
-        let now = owned_run(app, caller, id).await?;
-        return if now.status == status { Ok(now.view(id)) } else { Err(not_allowed(now.status)) };
-    }
-    info!(run_id = %id, status = status.as_str(), "ended by its executor");
-    app.events.tell(&[Event::run(id, status, outcome.reason)]).await;
-    if let Stored::Schedule(both) = app.store.schedule(&id.schedule_id).await? {
-        let (clock, spec) = both.as_ref();
-        // Read first: most runs hold no slot, and a read costs less than a write.
-        if clock.active.contains(&id.sort_key()) {
-            turns::pass_on(app, clock, id).await?;
-        }
-        if status == Status::Failed {
-            after_failure(app, clock, spec, id).await?;
+    match hear(app, id, &run, &said).await? {
+        Heard::Yes => Ok(owned_run(app, caller, id).await?.view(id)),
+        Heard::Before => Ok(run.view(id)),
+        Heard::No(from) => {
+            let (from, to) = (from.as_str(), said.status.as_str());
+            Err(Refusal::Conflict(format!("a run that is {from} cannot become {to}")))
         }
     }
-    Ok(owned_run(app, caller, id).await?.view(id))
-}
-
-fn read_feedback(body: &Value) -> Result<(Status, Outcome), Refusal> {
-    let status = match body.get("status").and_then(Value::as_str) {
-        Some("STARTED") => Status::Started,
-        Some("SUCCESS") => Status::Success,
-        Some("FAILED") => Status::Failed,
-        _ => return Err(Refusal::invalid("status", "must be STARTED, SUCCESS or FAILED")),
-    };
-    let text = |field: &str| match body.get(field) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(cut(text))),
-        Some(_) => Err(Refusal::invalid(field, "must be a text")),
-    };
-    let result = body.get("result").filter(|result| !result.is_null()).cloned();
-    if result.as_ref().is_some_and(|result| result.to_string().len() > MAX_RESULT) {
-        return Err(Refusal::invalid("result", format!("must be at most {MAX_RESULT} bytes")));
-    }
-    let outcome = Outcome {
-        reason: (status == Status::Failed).then_some(Reason::Executor),
-        error: text("error")?,
-        external_run_id: text("external_run_id")?,
-        result,
-        ..Outcome::of(status)
-    };
-    Ok((status, outcome))
 }

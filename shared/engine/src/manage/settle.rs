@@ -15,22 +15,25 @@ use crate::emit;
 use crate::fault::Fault;
 use crate::store::Stored;
 
-/// A run older than this launches only by recovery, which judges it anew.
-const OLDEST_ON_ITS_WAY: Duration = Duration::hours(2);
+/// A run older than this launches only by recovery, which judges it anew. A run that follows another
+/// is named by the other's time, which may have taken long.
+const OLDEST_ON_ITS_WAY: Duration = Duration::days(2);
 /// Confirmations and cancellations under way at once.
 const CONCURRENCY: usize = 16;
 /// Rounds of catching up in one resume, `MAX_CATCHUP_PER_TICK` fires each.
 const MAX_ROUNDS: usize = 100;
 
-/// Catches up what a resumed clock has missed, and emits what is due soon. There is no grace: what a
-/// pause kept back is not simply late. Beyond many rounds the ticks go on, by the clock's own policy.
+/// Catches up what a resumed clock has missed, and emits what is due soon. What a pause kept back is
+/// not simply late, so that the only grace is the time since the pause ended. Beyond many rounds the
+/// ticks go on, by the clock's own policy.
 pub(super) async fn catch_up(
     app: &App,
     clock: &Clock,
     policy: Catchup,
+    grace: Duration,
     now: Instant,
 ) -> Result<(), Fault> {
-    let horizon = Horizon { grace: Duration::zero(), ..app.settings.horizon.clone() };
+    let horizon = Horizon { grace, ..app.settings.horizon.clone() };
     let policies = Policies { catchup_policy: policy, ..clock.policies.clone() };
     let mut clock = Clock { policies, ..clock.clone() };
     for _ in 0..MAX_ROUNDS {
@@ -67,7 +70,8 @@ pub(super) async fn emit_overdue(app: &App, old: &Clock, now: Instant) -> Result
     Ok(clock.next_run_at.map_or(now, |next| now.min(next - Duration::seconds(1))))
 }
 
-/// Confirms or cancels every run that has not launched, by the definition as it is now.
+/// Confirms or cancels every run that has not launched, by the definition as it is now. One that a
+/// launcher has may come back from it: then nobody may claim it by what was read before.
 pub(super) async fn settle_unlaunched(
     app: &App,
     old: &Clock,
@@ -77,16 +81,20 @@ pub(super) async fn settle_unlaunched(
 ) -> Result<(), Fault> {
     let window = Duration::seconds(old.policies.catchup_window_s.unwrap_or(0).cast_signed());
     let from = now - OLDEST_ON_ITS_WAY - window;
-    let runs = app.store.unlaunched_runs(&old.schedule_id, from).await?;
+    let runs = app.store.unended_runs(&old.schedule_id, from).await?;
     let settle = |(id, run): (RunId, Run)| async move {
-        match judge(clock, &id, run.revision) {
-            Verdict::Launch => app.store.confirm_run(&id, revision).await,
-            Verdict::Cancel(reason) => app.store.cancel_run(&id, reason, revision, now).await,
+        let settled = match judge(clock, &id, run.revision) {
+            Verdict::Launch => app.store.confirm_run(&id, revision).await?,
+            Verdict::Cancel(reason) => app.store.cancel_run(&id, reason, revision, now).await?,
+        };
+        if !settled {
+            app.store.settle_started_run(&id, revision).await?;
         }
+        Ok::<_, Fault>(())
     };
     let answers: Vec<_> =
         stream::iter(runs.into_iter().map(settle)).buffer_unordered(CONCURRENCY).collect().await;
-    answers.into_iter().try_for_each(|answer| answer.map(|_| ()))
+    answers.into_iter().collect()
 }
 
 /// Emits what is due before the next tick would see it. If that fails, the tick comes all the same.

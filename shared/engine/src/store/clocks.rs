@@ -10,14 +10,25 @@ use belfry_core::schedule::Clock;
 use super::expression::Update;
 use super::{Item, MAX_BATCH, Store, conditions, number, part_key, string, text};
 use crate::fault::{Fault, Unreadable, sdk};
-use crate::tables::{CLOCK, DUE_INDEX, DUE_SHARD, NEXT_RUN_AT, SCHEDULE_ID};
+use crate::tables::{CLOCK, DUE_INDEX, DUE_SHARD, NEXT_RUN_AT, PART, SCHEDULE_ID};
 
-/// Some of the due clocks of a shard.
+/// Some of what is due of a shard.
 pub struct DuePage {
-    /// Which.
-    pub ids: Vec<ScheduleId>,
+    /// Whose clocks.
+    pub clocks: Vec<ScheduleId>,
+    /// What else is to be done.
+    pub duties: Vec<Duty>,
     /// Where the next page begins.
     pub rest: Option<Item>,
+}
+
+/// Something of a schedule that is due beside its clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Duty {
+    /// Whose.
+    pub schedule_id: ScheduleId,
+    /// What: the part of the schedule that asks for it.
+    pub part: String,
 }
 
 /// The answer to a run that wants a slot.
@@ -32,7 +43,7 @@ pub enum Slot {
 }
 
 impl Store {
-    /// Due clocks of a shard: `next_run_at` no later than `until`, oldest first.
+    /// What is due of a shard: `next_run_at` no later than `until`, oldest first.
     pub async fn due(
         &self,
         shard: u32,
@@ -54,11 +65,18 @@ impl Store {
             .send()
             .await
             .map_err(sdk(format!("query due clocks of shard {shard}")))?;
-        let id = |item: &Item| string(item, SCHEDULE_ID)?.parse().ok();
-        Ok(DuePage {
-            ids: page.items().iter().filter_map(id).collect(),
-            rest: page.last_evaluated_key,
-        })
+        let mut due =
+            DuePage { clocks: Vec::new(), duties: Vec::new(), rest: page.last_evaluated_key };
+        for item in page.items.unwrap_or_default() {
+            let Some(id) = string(&item, SCHEDULE_ID).and_then(|id| id.parse().ok()) else {
+                continue;
+            };
+            match string(&item, PART) {
+                None | Some(CLOCK) => due.clocks.push(id),
+                Some(part) => due.duties.push(Duty { schedule_id: id, part: part.to_owned() }),
+            }
+        }
+        Ok(due)
     }
 
     /// The clocks of at most a hundred schedules. A clock that is gone is left out, one that cannot

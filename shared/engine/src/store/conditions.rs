@@ -8,11 +8,16 @@ pub(super) const FIRE_IS_UNCLAIMED: &str =
 /// A clock is advanced by the tick that read it last, and never past an edit.
 pub(super) const CLOCK_IS_AS_READ: &str = "next_run_at = :seen AND revision = :revision";
 
+/// A clock gets a next run only while it has none.
+pub(super) const CLOCK_HAS_NO_NEXT: &str =
+    "attribute_not_exists(next_run_at) AND revision = :revision";
+
 /// One launcher per run: nobody has it, or the delivery that had it is this very message and its
-/// lease is over. A launcher that judged by an older clock than the run was confirmed under must
-/// look again.
+/// lease is over. A launcher that judged by an older clock than the run was confirmed under, or than
+/// the change that met it in a launcher's hands, must look again.
 pub(super) const RUN_IS_FREE: &str = "(#status IN (:enqueued, :queued) \
-     OR (#status = :started AND holder = :holder AND lease_until < :now)) AND revision <= :revision";
+     OR (#status = :started AND holder = :holder AND lease_until < :now)) AND revision <= :revision \
+     AND (attribute_not_exists(settled_by) OR settled_by <= :revision)";
 
 /// Only the claim with the newest fence may write.
 pub(super) const CLAIM_IS_NEWEST: &str = "#status = :started AND attempt = :fence";
@@ -22,6 +27,9 @@ pub(super) const RUN_IS_STARTED: &str = "#status = :started";
 
 /// Nothing that launched can be cancelled or confirmed.
 pub(super) const RUN_IS_UNLAUNCHED: &str = "#status IN (:enqueued, :queued)";
+
+/// What has not ended may be claimed again, some day.
+pub(super) const RUN_IS_UNENDED: &str = "#status IN (:enqueued, :queued, :started)";
 
 /// Recovery acts on a run as it saw it: nobody claimed, ended or recovered it since.
 pub(super) const RUN_IS_AS_READ: &str = "#status = :seen AND attempt = :fence";
@@ -43,6 +51,15 @@ pub(super) const DEFINITION_IS_AS_READ: &str =
 /// A name is used once; a deleted schedule's name is free again.
 pub(super) const NAME_IS_FREE: &str =
     "attribute_not_exists(schedule_id) OR attribute_exists(deleted_at)";
+
+/// A pause that begins anew has its end in the future.
+pub(super) const WAKE_IS_PAST: &str = "next_run_at <= :now";
+
+/// A backfill is made once.
+pub(super) const BACKFILL_IS_NEW: &str = "attribute_not_exists(schedule_id)";
+
+/// Of two who go on with a backfill at once, one wins.
+pub(super) const BACKFILL_IS_AS_READ: &str = "#version = :version";
 
 /// A slot is given back to a clock that is still there.
 pub(super) const CLOCK_EXISTS: &str = "attribute_exists(schedule_id)";

@@ -2,6 +2,8 @@
 //!
 //! Nothing outside this module knows a table, an attribute or a condition.
 
+mod backfills;
+mod check;
 mod clocks;
 mod conditions;
 mod expression;
@@ -21,10 +23,11 @@ use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::Instant;
 use chrono::TimeDelta;
 
-pub use clocks::{DuePage, Slot};
+pub use check::CheckMark;
+pub use clocks::{DuePage, Duty, Slot};
 pub use history::{Changes, Traces, is_change_cursor};
 pub use runs::{Claim, Claimant, History, HistoryQuery, Outcome, Put};
-pub use schedules::{Change, Edit, Saved, Stored};
+pub use schedules::{Change, Edit, Link, Saved, Stored};
 pub use workflows::{Published, VersionHead, Versions};
 
 use crate::fault::{Fault, sdk};

@@ -323,6 +323,14 @@ impl Store {
         self.update_run(id, update, conditions::RUN_IS_UNLAUNCHED, "confirm run").await
     }
 
+    /// Records that a run which is in a launcher's hands met `revision`: if it comes back from
+    /// there, nobody claims it by an older one.
+    pub async fn settle_started_run(&self, id: &RunId, revision: u64) -> Result<bool, Fault> {
+        let update = unlaunched(Update::default().set("settled_by", number(revision)))
+            .given(":started", text(Status::Started.as_str()));
+        self.update_run(id, update, conditions::RUN_IS_UNENDED, "settle run").await
+    }
+
     pub(super) async fn update_run(
         &self,
         id: &RunId,
@@ -357,13 +365,13 @@ impl Store {
         Ok(answer.item.map(read_run).transpose()?.map(|(_, run)| run))
     }
 
-    /// The runs of a schedule that have not launched, from `from` on, as they are at this moment.
-    pub async fn unlaunched_runs(
+    /// The runs of a schedule that have not ended, from `from` on, as they are at this moment.
+    pub async fn unended_runs(
         &self,
         schedule: &ScheduleId,
         from: Instant,
     ) -> Result<Vec<(RunId, Run)>, Fault> {
-        let wanted = [Status::Enqueued, Status::Queued];
+        let wanted = [Status::Enqueued, Status::Queued, Status::Started];
         // A tilde sorts behind every time.
         self.runs_between(schedule, &instant::text(from), "~", &wanted, usize::MAX).await
     }

@@ -1,10 +1,15 @@
 //! Schedules as their makers change them: clock, spec and change log, written together.
 
+use std::collections::BTreeSet;
+
+use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
-use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update as UpdateItem};
+use aws_sdk_dynamodb::types::{
+    AttributeValue, Delete, Put, TransactWriteItem, Update as UpdateItem,
+};
 pub use belfry_core::change::Change;
 use belfry_core::id::ScheduleId;
-use belfry_core::instant::Instant;
+use belfry_core::instant::{self, Instant};
 use belfry_core::schedule::{Clock, Spec};
 use chrono::SecondsFormat;
 
@@ -14,7 +19,7 @@ use super::{FORMAT, Item, Store, conditions, number, part_key, string, text};
 use crate::fault::{Fault, Unreadable, sdk};
 use crate::tables::{
     CHANGE, CLOCK, DUE_SHARD, EXPIRES_AT, NEXT_RUN_AT, OWNER_INDEX, PART, SCHEDULE_ID, SPEC,
-    USER_ID,
+    USER_ID, WAKE,
 };
 
 /// What is stored under a schedule's name.
@@ -26,6 +31,8 @@ pub enum Stored {
     Deleted {
         /// Its last revision.
         revision: u64,
+        /// The schedules that followed it, and follow whatever has its name next.
+        then: BTreeSet<ScheduleId>,
     },
     /// Nothing.
     Nothing,
@@ -40,6 +47,15 @@ pub enum Saved {
     Stale,
 }
 
+/// A change of which schedules follow which, made together with a change of one that follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// It follows this schedule from now on.
+    Follow(ScheduleId),
+    /// It follows this schedule no more.
+    Leave(ScheduleId),
+}
+
 /// How an edit treats the fires to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edit {
@@ -50,10 +66,11 @@ pub enum Edit {
 }
 
 /// Attributes of a clock that a definition may lack.
-const OPTIONAL: [&str; 5] = ["start_at", "end_at", "dst_gap", "dst_fold", "catchup_window_s"];
+const OPTIONAL: [&str; 6] =
+    ["start_at", "end_at", "dst_gap", "dst_fold", "catchup_window_s", "zone_lost"];
 /// Attributes of a clock that belong to the tick and the launcher.
-const NOT_THE_USERS: [&str; 6] =
-    [SCHEDULE_ID, "last_run_at", "last_run_id", "active", "last_claimed", "created_at"];
+const NOT_THE_USERS: [&str; 7] =
+    [SCHEDULE_ID, "last_run_at", "last_run_id", "active", "then", "last_claimed", "created_at"];
 
 impl Store {
     /// A schedule as it is at this moment.
@@ -69,7 +86,9 @@ impl Store {
         match (clock, spec) {
             (Some(clock), _) if is_deleted(&clock) => {
                 let revision = clock.get("revision").and_then(|v| v.as_n().ok()?.parse().ok());
-                Ok(Stored::Deleted { revision: revision.unwrap_or(0) })
+                let then = clock.get("then").and_then(|then| then.as_ss().ok());
+                let then = then.into_iter().flatten().filter_map(|id| id.parse().ok()).collect();
+                Ok(Stored::Deleted { revision: revision.unwrap_or(0), then })
             }
             (Some(clock), Some(spec)) => {
                 let spec = read_spec(id, spec)?;
@@ -85,6 +104,7 @@ impl Store {
         clock: &Clock,
         spec: &Spec,
         change: &Change,
+        links: &[Link],
     ) -> Result<Saved, Fault> {
         let id = &clock.schedule_id;
         let doing = || format!("create schedule {id}");
@@ -94,17 +114,21 @@ impl Store {
         if self.is_due_some_day(clock) {
             item.insert(DUE_SHARD.into(), self.due_shard(id));
         }
+        item.extend(followers(clock));
         let put_clock = Put::builder()
             .table_name(&self.schedules)
             .set_item(Some(item))
             .condition_expression(conditions::NAME_IS_FREE)
             .build()
             .map_err(sdk(doing()))?;
-        let writes = vec![
+        let mut writes = vec![
             TransactWriteItem::builder().put(put_clock).build(),
             self.put_spec(clock, spec)?,
             self.put_change(id, change)?,
         ];
+        for link in links {
+            writes.push(self.write_link(id, link)?);
+        }
         self.write_together(writes, &doing()).await
     }
 
@@ -116,6 +140,7 @@ impl Store {
         spec: &Spec,
         change: &Change,
         edit: Edit,
+        links: &[Link],
     ) -> Result<Saved, Fault> {
         let id = &clock.schedule_id;
         let doing = || format!("edit schedule {id}");
@@ -145,17 +170,72 @@ impl Store {
             .condition_expression(conditions::DEFINITION_IS_AS_READ);
         let update_clock =
             update.set_all(item).in_transaction(update_clock).build().map_err(sdk(doing()))?;
-        let writes = vec![
+        let mut writes = vec![
             TransactWriteItem::builder().update(update_clock).build(),
             self.put_spec(clock, spec)?,
             self.put_change(id, change)?,
         ];
+        if let Some(until) = spec.pause_until {
+            writes.push(self.put_wake(id, until)?);
+        }
+        for link in links {
+            writes.push(self.write_link(id, link)?);
+        }
+        self.write_together(writes, &doing()).await
+    }
+
+    /// Does away with the end of a pause that is past; that of a newer pause stays.
+    pub async fn drop_wake(&self, id: &ScheduleId, now: Instant) -> Result<(), Fault> {
+        let dropped = self
+            .client
+            .delete_item()
+            .table_name(&self.schedules)
+            .set_key(Some(part_key(id, WAKE)))
+            .condition_expression(conditions::WAKE_IS_PAST)
+            .expression_attribute_values(":now", text(instant::text(now)))
+            .send()
+            .await;
+        match dropped {
+            Ok(_) => Ok(()),
+            Err(error) => match error.as_service_error() {
+                Some(DeleteItemError::ConditionalCheckFailedException(_)) => Ok(()),
+                _ => Err(sdk(format!("drop the end of the pause of {id}"))(error)),
+            },
+        }
+    }
+
+    /// Records that the zone of a clock is lost, or found again, once.
+    pub async fn note_zone(
+        &self,
+        clock: &Clock,
+        lost: bool,
+        change: &Change,
+    ) -> Result<Saved, Fault> {
+        let id = &clock.schedule_id;
+        let doing = || format!("note the zone of {id}");
+        let update = Update::default().given(":revision", number(clock.revision));
+        let update = match lost {
+            true => update.set("zone_lost", AttributeValue::Bool(true)),
+            false => update.remove("zone_lost"),
+        };
+        let request = UpdateItem::builder()
+            .table_name(&self.schedules)
+            .set_key(Some(part_key(id, CLOCK)))
+            .condition_expression(conditions::DEFINITION_IS_AS_READ);
+        let update = update.in_transaction(request).build().map_err(sdk(doing()))?;
+        let writes =
+            vec![TransactWriteItem::builder().update(update).build(), self.put_change(id, change)?];
         self.write_together(writes, &doing()).await
     }
 
     /// Deletes a schedule, if it is still as `clock`. Its history stays, and so does its last
     /// revision, until they expire.
-    pub async fn delete_schedule(&self, clock: &Clock, change: &Change) -> Result<Saved, Fault> {
+    pub async fn delete_schedule(
+        &self,
+        clock: &Clock,
+        change: &Change,
+        links: &[Link],
+    ) -> Result<Saved, Fault> {
         let id = &clock.schedule_id;
         let doing = || format!("delete schedule {id}");
         let mut tombstone = part_key(id, CLOCK);
@@ -165,6 +245,7 @@ impl Store {
             ("deleted_at".to_owned(), text(stamp(change.at))),
             (EXPIRES_AT.to_owned(), self.expires_at(change.at)),
         ]);
+        tombstone.extend(followers(clock));
         let bury = Put::builder()
             .table_name(&self.schedules)
             .set_item(Some(tombstone))
@@ -177,11 +258,14 @@ impl Store {
             .set_key(Some(part_key(id, SPEC)))
             .build()
             .map_err(sdk(doing()))?;
-        let writes = vec![
+        let mut writes = vec![
             TransactWriteItem::builder().put(bury).build(),
             TransactWriteItem::builder().delete(delete_spec).build(),
             self.put_change(id, change)?,
         ];
+        for link in links {
+            writes.push(self.write_link(id, link)?);
+        }
         self.write_together(writes, &doing()).await
     }
 
@@ -246,7 +330,37 @@ impl Store {
         Ok(TransactWriteItem::builder().put(put.map_err(sdk(doing()))?).build())
     }
 
-    fn put_change(&self, id: &ScheduleId, change: &Change) -> Result<TransactWriteItem, Fault> {
+    fn write_link(&self, id: &ScheduleId, link: &Link) -> Result<TransactWriteItem, Fault> {
+        let (update, other) = match link {
+            Link::Follow(other) => (Update::default().add("then", id.as_str()), other),
+            Link::Leave(other) => (Update::default().delete("then", id.as_str()), other),
+        };
+        let request = UpdateItem::builder()
+            .table_name(&self.schedules)
+            .set_key(Some(part_key(other, CLOCK)))
+            .condition_expression(conditions::CLOCK_EXISTS);
+        let update = update.in_transaction(request).build();
+        let update = update.map_err(sdk(format!("link {id} with {other}")))?;
+        Ok(TransactWriteItem::builder().update(update).build())
+    }
+
+    /// What makes the tick look at a paused schedule when its pause ends. A pause that ended
+    /// otherwise leaves it behind; the tick finds nothing to do then.
+    fn put_wake(&self, id: &ScheduleId, until: Instant) -> Result<TransactWriteItem, Fault> {
+        let mut item = part_key(id, WAKE);
+        item.insert(DUE_SHARD.into(), self.due_shard(id));
+        item.insert(NEXT_RUN_AT.into(), text(instant::text(until)));
+        item.insert(FORMAT.0.into(), number(FORMAT.1));
+        let put = Put::builder().table_name(&self.schedules).set_item(Some(item)).build();
+        let doing = format!("write the end of the pause of {id}");
+        Ok(TransactWriteItem::builder().put(put.map_err(sdk(doing))?).build())
+    }
+
+    pub(super) fn put_change(
+        &self,
+        id: &ScheduleId,
+        change: &Change,
+    ) -> Result<TransactWriteItem, Fault> {
         let doing = || format!("write change of {id}");
         let mut item: Item = serde_dynamo::to_item(change).map_err(|e| Fault::new(doing(), e))?;
         // The revision tells two changes of one millisecond apart.
@@ -257,7 +371,7 @@ impl Store {
         Ok(TransactWriteItem::builder().put(put.map_err(sdk(doing()))?).build())
     }
 
-    async fn write_together(
+    pub(super) async fn write_together(
         &self,
         writes: Vec<TransactWriteItem>,
         doing: &str,
@@ -279,6 +393,12 @@ impl Store {
             },
         }
     }
+}
+
+/// A set of texts, which an update can add to and take from; serde would write a list.
+fn followers(clock: &Clock) -> Option<(String, AttributeValue)> {
+    let then: Vec<_> = clock.then.iter().map(ToString::to_string).collect();
+    (!then.is_empty()).then(|| ("then".to_owned(), AttributeValue::Ss(then)))
 }
 
 fn stamp(at: Instant) -> String {

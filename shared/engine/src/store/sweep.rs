@@ -9,10 +9,7 @@ use super::expression::Update;
 use super::runs::{read_run, time, unlaunched};
 use super::{FORMAT, Item, MAX_BATCH, Store, conditions, number, string, text};
 use crate::fault::{Fault, sdk};
-use crate::tables::{PART, RUN_AT, SCHEDULE_ID, SWEEP, SWEEP_INDEX};
-
-/// Where recovery keeps its place: no schedule can have this name.
-const BOOKMARK: &str = "#recovery";
+use crate::tables::{PART, RECOVERY, RUN_AT, SCHEDULE_ID, SWEEP, SWEEP_INDEX};
 
 impl Store {
     /// The minute recovery looks at a run that wants it at `look_at`, and the run's shard.
@@ -137,5 +134,5 @@ fn bucket(minute: Instant, shard: u32) -> String {
 }
 
 fn bookmark_key() -> Item {
-    Item::from([(SCHEDULE_ID.into(), text(BOOKMARK)), (PART.into(), text("bookmark"))])
+    Item::from([(SCHEDULE_ID.into(), text(RECOVERY)), (PART.into(), text("bookmark"))])
 }

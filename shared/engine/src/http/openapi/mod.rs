@@ -2,6 +2,8 @@
 
 mod kind;
 mod operations;
+mod records;
+mod requests;
 mod schemas;
 
 use serde_json::{Map, Value, json};

@@ -86,6 +86,8 @@ const MADE_OR_SAVED: &[(u16, Option<&str>)] =
     &[(200, Some("Schedule")), (200, Some("Diff")), (201, Some("Schedule"))];
 const SAVED_OR_DIFF: &[(u16, Option<&str>)] = &[(200, Some("Schedule")), (200, Some("Diff"))];
 const ONE_SCHEDULE: &[(u16, Option<&str>)] = &[(200, Some("Schedule"))];
+const BACKFILL: &str = "/schedules/{schedule_id}/backfills/{backfill_id}";
+const ONE_BACKFILL: &[(u16, Option<&str>)] = &[(200, Some("Backfill"))];
 const GONE: &[(u16, Option<&str>)] = &[(204, None)];
 const RUNS: &[(u16, Option<&str>)] = &[(200, Some("Run"))];
 const STALE: &[u16] = &[409, 412];
@@ -181,6 +183,27 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         headers: &[parameter("Idempotency-Key", Text, "the same key within a day is the same run")],
         body: may_be_given("Trigger"),
         ..get("/schedules/{schedule_id}/trigger", "trigger", "Run it now", &[(202, Some("Run"))])
+    },
+    Operation {
+        method: "POST",
+        body: given("BackfillInput"),
+        ..get(
+            "/schedules/{schedule_id}/backfill",
+            "backfill",
+            "Run the fires of a time gone by",
+            &[(200, Some("Backfill")), (200, Some("BackfillPreview")), (202, Some("Backfill"))],
+        )
+    },
+    get(
+        "/schedules/{schedule_id}/backfills",
+        "list_backfills",
+        "Its backfills, newest first",
+        &[(200, Some("BackfillList"))],
+    ),
+    get(BACKFILL, "get_backfill", "Show a backfill", ONE_BACKFILL),
+    Operation {
+        method: "DELETE",
+        ..get(BACKFILL, "cancel_backfill", "Cancel a backfill", ONE_BACKFILL)
     },
     Operation {
         query: &[parameter("status", Word(RUN_STATUSES), "only those"), FROM, TO, LIMIT, CURSOR],

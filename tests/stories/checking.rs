@@ -1,0 +1,87 @@
+//! The daily self-check: lost fires are seen, and clocks that drifted are brought back.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use belfry_tests::World;
+use chrono::Duration;
+use serde_json::{Value, json};
+
+fn text(value: &str) -> AttributeValue {
+    AttributeValue::S(value.to_owned())
+}
+
+async fn lose_run(world: &World, schedule: &str, run_at: &str) {
+    let client = aws_sdk_dynamodb::Client::new(&world.services.sdk());
+    let table = &world.app.settings.runs_table;
+    let delete = client.delete_item().table_name(table);
+    delete.key("schedule_id", text(schedule)).key("run_at", text(run_at)).send().await.unwrap();
+}
+
+/// Takes attributes away from a clock, as no code of ours should.
+async fn spoil_clock(world: &World, schedule: &str, remove: &str) {
+    let client = aws_sdk_dynamodb::Client::new(&world.services.sdk());
+    let update = client.update_item().table_name(&world.app.settings.schedules_table);
+    let update = update.key("schedule_id", text(schedule)).key("sk", text("clock"));
+    update.update_expression(format!("REMOVE {remove}")).send().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_lost_fire_is_found_the_next_day_and_counted_once() {
+    let world = World::new().await;
+    for name in ["a", "b", "c"] {
+        world.schedule(name, "0 */6 * * *", &json!({})).await;
+    }
+    world.pass(Duration::hours(23)).await;
+    lose_run(&world, "b", "2026-01-01T12:00:00Z").await;
+    world.recover().await;
+    world.pass(Duration::hours(2)).await;
+    let report = world.recover().await;
+    assert_eq!(
+        report["checked"],
+        json!({"schedules": 3, "unexplained": 1, "repaired": 0, "failed": 0})
+    );
+    world.pass(Duration::hours(1)).await;
+    let again = world.recover().await;
+    assert_eq!(again["checked"]["schedules"], 0, "once a day");
+}
+
+#[tokio::test]
+async fn a_clock_without_a_next_run_gets_one_and_does_not_fire_for_the_past() {
+    let world = World::new().await;
+    world.schedule("s", "0 * * * *", &json!({})).await;
+    world.pass(Duration::minutes(90)).await;
+    spoil_clock(&world, "s", "next_run_at, due_shard").await;
+    world.pass(Duration::hours(3)).await;
+    assert_eq!(world.recover().await["checked"]["repaired"], 1);
+    world.pass(Duration::hours(1)).await;
+    let runs = world.runs("s").await;
+    let at: Vec<_> = runs.iter().map(|run| run["run_at"].as_str().unwrap()).collect();
+    assert_eq!(at, ["2026-01-01T01:00:00Z", "2026-01-01T05:00:00Z"]);
+    let schedule = world.ok("GET", "/schedules/s", &Value::Null).await;
+    assert_eq!(schedule["status"], "active");
+}
+
+#[tokio::test]
+async fn a_clock_out_of_the_index_is_put_back_and_its_fires_are_explained() {
+    let world = World::new().await;
+    world.schedule("s", "0 * * * *", &json!({})).await;
+    world.pass(Duration::minutes(90)).await;
+    spoil_clock(&world, "s", "due_shard").await;
+    world.pass(Duration::hours(3)).await;
+    assert_eq!(world.recover().await["checked"]["repaired"], 1);
+    world.pass(Duration::hours(1)).await;
+    let ledger = world.ok("GET", "/schedules/s/ledger", &Value::Null).await;
+    assert_eq!(ledger["by_reason"], json!({"on_time": 2, "missed": 3}));
+    assert_eq!(ledger["unexplained"], json!([]));
+}
+
+#[tokio::test]
+async fn a_workflow_that_is_gone_is_a_warning_and_a_failed_run() {
+    let world = World::new().await;
+    world.schedule("s", "0 * * * *", &json!({})).await;
+    let client = aws_sdk_dynamodb::Client::new(&world.services.sdk());
+    let delete = client.delete_item().table_name(&world.app.settings.workflows_table);
+    let version = AttributeValue::N("1".to_owned());
+    delete.key("workflow_id", text("w")).key("version", version).send().await.unwrap();
+    let schedule = world.ok("GET", "/schedules/s", &Value::Null).await;
+    assert_eq!(schedule["warnings"][0]["code"], "missing_workflow");
+}
