@@ -99,3 +99,23 @@ test(
       });
     }),
 );
+
+test("a schedule that only follows another can be opened, edited and saved", LIMIT, () =>
+  withSystem(async (system) => {
+    await system.call("PUT", "/schedules/first", { workflow_id: "demo", cron_expr: "0 9 * * *" });
+    const follows = { workflow_id: "demo", after_schedule_id: "first" };
+    await system.call("PUT", "/schedules/second", follows);
+    await inConsole(system, async ({ page, go }) => {
+      await go("#/schedules/second");
+      await page.getByRole("region", { name: "Definition" }).getByText("first").waitFor();
+      await go("#/schedules/second/edit");
+      assert.equal(await page.getByLabel("Expression").inputValue(), "");
+      await page.getByLabel("Name", { exact: true }).fill("Second");
+      await page.getByRole("button", { name: "Review and save" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+      await page.getByRole("heading", { name: "Second", level: 1 }).waitFor();
+      const { cron_expr, after_schedule_id } = await system.call("GET", "/schedules/second");
+      assert.deepEqual([cron_expr, after_schedule_id], [null, "first"]);
+    });
+  }),
+);

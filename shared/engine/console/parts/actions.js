@@ -3,6 +3,7 @@
 import { api } from "../api.js";
 import { h } from "../dom.js";
 import { to } from "../router.js";
+import { fromField } from "../time.js";
 import { ask } from "./dialog.js";
 import { field, select } from "./form.js";
 import { told } from "./toast.js";
@@ -14,6 +15,7 @@ export function title(schedule) {
 }
 
 export function askPause(schedule) {
+  const until = h("input", { type: "datetime-local", step: 1 });
   const note = h("input", { type: "text", maxlength: 300, placeholder: "Optional" });
   return ask({
     title: `Pause ${title(schedule)}?`,
@@ -24,10 +26,19 @@ export function askPause(schedule) {
         "When this returns nothing of it launches by itself. What has launched goes on; running it by hand still works.",
       ),
       field({ id: "pause-note", label: "Note, for whoever wonders why", control: note }).element,
+      field({
+        id: "pause-until",
+        label: "Until",
+        hint: "In your time; empty until somebody resumes it.",
+        control: until,
+      }).element,
     ],
     agree: "Pause",
     act: async () => {
-      await api.pause(schedule.schedule_id, note.value ? { note: note.value } : {});
+      await api.pause(schedule.schedule_id, {
+        note: note.value || null,
+        until: fromField(until.value),
+      });
       told(`${title(schedule)} is paused.`);
     },
   });

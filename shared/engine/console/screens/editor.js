@@ -103,7 +103,7 @@ function draw(main, found, presets, workflows, signal) {
   }, signal);
   const look = () =>
     seen.look({
-      cron_expr: draft.cron_expr,
+      cron_expr: draft.cron_expr ?? "",
       timezone: draft.timezone || "UTC",
       start_at: draft.start_at,
       end_at: draft.end_at,
@@ -119,13 +119,13 @@ function draw(main, found, presets, workflows, signal) {
     autocomplete: "off",
     autocapitalize: "off",
     maxlength: 256,
-    value: draft.cron_expr,
+    value: draft.cron_expr ?? "",
     oninput: () => write(expression.value, true),
   });
   const pointer = h("div", { class: "pointer", "aria-hidden": "true" });
   const drawn = builder((written) => write(written, false));
   function write(value, typed) {
-    draft.cron_expr = value;
+    draft.cron_expr = value.trim() ? value : null;
     if (typed) drawn.show(value);
     else expression.value = value;
     markPreset();
@@ -148,7 +148,10 @@ function draw(main, found, presets, workflows, signal) {
   );
   function markPreset() {
     presetButtons.forEach((button, at) =>
-      button.setAttribute("aria-pressed", String(presets[at].cron_expr === draft.cron_expr.trim())),
+      button.setAttribute(
+        "aria-pressed",
+        String(presets[at].cron_expr === draft.cron_expr?.trim()),
+      ),
     );
   }
 
@@ -314,6 +317,10 @@ function draw(main, found, presets, workflows, signal) {
       ),
       cron.element,
       drawn.element,
+      text("after_schedule_id", "After another schedule", {
+        hint: "Runs when that one succeeds, besides the expression or, if there is none, only then.",
+        attributes: { spellcheck: "false", placeholder: "id of a schedule" },
+      }),
       zoneField.element,
       h("div", { class: "fields" }, when("start_at", "Not before"), when("end_at", "Not after")),
     ),
@@ -362,7 +369,7 @@ function draw(main, found, presets, workflows, signal) {
       h("div", { class: "side" }, seen.element),
     ),
   );
-  drawn.show(draft.cron_expr);
+  drawn.show(draft.cron_expr ?? "");
   markPreset();
   look();
 }

@@ -202,6 +202,7 @@ function upcoming(found, fires) {
       "div",
       { class: "body" },
       found.pause_note && notes("mind", [`Paused: ${found.pause_note}`]),
+      found.pause_until && notes("mind", [`Paused until ${moment(found.pause_until)}.`]),
       found.warnings.length > 0 &&
         notes(
           "mind",
@@ -303,7 +304,8 @@ function definition(found) {
       h(
         "dl",
         { class: "rows" },
-        line("Expression", h("code", null, found.cron_expr)),
+        line("Expression", found.cron_expr && h("code", null, found.cron_expr)),
+        line("Follows", found.after_schedule_id),
         line("Time zone", found.timezone),
         line("Workflow", `${found.workflow_id}, version ${found.version}`),
         line("Start", found.start_at && moment(found.start_at, found.timezone)),
