@@ -4,13 +4,15 @@ CARGO ?= cargo
 FUNCTIONS := tick launcher recovery api
 PORT ?= 7600
 DATA ?= .belfry
+PRETTIER := node tests/browser/node_modules/prettier/bin/prettier.cjs --log-level warn \
+  --config tests/browser/prettier.json shared/engine/console 'tests/browser/*.mjs'
 SCHEMATHESIS := .tools/schemathesis/bin/st
 EXAMPLES ?= 25
 SEED ?= 1
 
 .PHONY: help
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
 
 .PHONY: dev
 dev: ## Run the whole system on this machine (PORT=7600 DATA=.belfry)
@@ -18,10 +20,21 @@ dev: ## Run the whole system on this machine (PORT=7600 DATA=.belfry)
 	@exec target/debug/belfry dev --port $(PORT) --data $(DATA)
 
 .PHONY: test
-test: lint ## Check everything: lint, every test, then the API against its document
+test: lint ## Check everything: lint, every test, the API against its document, the console in a browser
 	$(CARGO) build --workspace --bins --locked
 	$(CARGO) test --workspace --locked
 	@$(MAKE) --no-print-directory api-test
+	@$(MAKE) --no-print-directory browser-test
+
+.PHONY: browser-test
+browser-test: ## Try the console in a headless Chromium, as a user does
+	$(CARGO) build --workspace --bins --locked
+	. tests/browser/tools.sh && $(PRETTIER) --check && node tests/browser/main.mjs
+
+.PHONY: screenshots
+screenshots: ## Take the pictures of docs/img
+	$(CARGO) build --workspace --bins --locked
+	FONTS=1 && . tests/browser/tools.sh && node tests/browser/screenshots.mjs docs/img
 
 .PHONY: api-test
 api-test: $(SCHEMATHESIS) ## Hold the running API against its OpenAPI document
@@ -43,6 +56,7 @@ lint: ## Check format and lints, warnings denied
 .PHONY: fmt
 fmt: ## Format the code
 	$(CARGO) fmt --all
+	. tests/browser/tools.sh && $(PRETTIER) --write
 
 .PHONY: api-docs
 api-docs: ## Write the reference in docs/api.md anew, from the code

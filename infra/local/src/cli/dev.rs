@@ -88,8 +88,9 @@ impl Dev {
         // At once, and whether or not anybody reads it: a reader that has seen enough must not end
         // the system.
         let ready = format!(
-            "belfry is ready\n  API        {url}/api/v1\n  DynamoDB   {dynamodb}\n  \
-             SQS        {sqs}\n  data       {kept}\n  token      {token}\nStop it with Ctrl-C; nothing is lost.\n"
+            "belfry is ready\n  console    {url}/console#token={token}\n  API        {url}/api/v1\n  \
+             DynamoDB   {dynamodb}\n  SQS        {sqs}\n  data       {kept}\n  token      {token}\n\
+             Stop it with Ctrl-C; nothing is lost.\n"
         );
         let _ = std::io::stdout().write_all(ready.as_bytes());
         match tokio::signal::ctrl_c().await {

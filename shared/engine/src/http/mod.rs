@@ -1,7 +1,9 @@
-//! The HTTP API: one router, fed with API Gateway's HTTP API events in AWS and locally.
+//! HTTP: the API's one router and the console, fed with API Gateway's HTTP API events in AWS and
+//! locally.
 
 pub mod access;
 mod bulk;
+mod console;
 pub mod openapi;
 mod presets;
 mod problem;
@@ -24,6 +26,11 @@ pub fn refuse_unreadable(problem: &dyn std::error::Error) -> ApiGatewayV2httpRes
 
 /// Answers one request.
 pub async fn handle(app: &App, event: ApiGatewayV2httpRequest) -> ApiGatewayV2httpResponse {
+    let path = event.raw_path.as_deref().unwrap_or("/");
+    let seen = event.headers.get("if-none-match").and_then(|value| value.to_str().ok());
+    if let Some(file) = console::answer(event.request_context.http.method.as_str(), path, seen) {
+        return file.into_event();
+    }
     let answer = match request::Request::read(event) {
         // Boxed: all routes in one future are deeper than the compiler looks.
         Ok(request) => Box::pin(routes::route(app, &request)).await,

@@ -1,0 +1,89 @@
+// The diff before save: which fires come and go, what it costs, and only then the save.
+
+import { h } from "../dom.js";
+import { line } from "../parts/changes.js";
+import { ask } from "../parts/dialog.js";
+import { notes } from "../parts/states.js";
+import { moment } from "../time.js";
+
+const NAMED = 4;
+
+/**
+ * @param {object} diff what the API says the save would do
+ * @param {() => Promise<any>} save
+ */
+export function askSave(diff, zone, isNew, save) {
+  return ask({
+    title: isNew ? "Make this schedule?" : "Save these changes?",
+    body: [!isNew && changes(diff), fires(diff.fires, zone), clocks(diff), cost(diff)],
+    agree: isNew ? "Make it" : "Save",
+    act: save,
+  });
+}
+
+function changes({ changes }) {
+  if (!changes.length) return notes("idle", ["Nothing changes."]);
+  return h("ul", { class: "diff notes" }, changes.map(line));
+}
+
+function fires(
+  { added_count, removed_count, kept_count, added, removed, from, to, truncated },
+  zone,
+) {
+  const days = Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000);
+  const some = (times, count) => {
+    const named = times.slice(0, NAMED).map((at) => moment(at, zone));
+    return `${named.join(", ")}${count > NAMED ? " …" : ""}`;
+  };
+  const row = (tag, name, count, times) =>
+    h(
+      "tr",
+      null,
+      h("td", { class: "short" }, h(tag, null, name)),
+      h("td", { class: "num short" }, count),
+      h("td", { class: "small soft" }, times && some(times, count)),
+    );
+  return h(
+    "div",
+    null,
+    h("h3", null, truncated ? `Fires until ${moment(to, zone)}` : `Fires of the next ${days} days`),
+    h(
+      "table",
+      { class: "diff" },
+      h(
+        "tbody",
+        null,
+        row("ins", "added", added_count, added),
+        row("del", "removed", removed_count, removed),
+        row("span", "kept", kept_count, null),
+      ),
+    ),
+  );
+}
+
+function clocks({ dst }) {
+  return (
+    dst?.length > 0 &&
+    notes(
+      "mind",
+      dst.map(({ message }) => message),
+    )
+  );
+}
+
+function cost({ runs_per_month, cost_per_month_usd }) {
+  if (!cost_per_month_usd) return null;
+  const usd = (number) => (number < 0.01 ? "less than $0.01" : `$${number.toFixed(2)}`);
+  // A sum below a cent has no parts worth telling.
+  const parts = Object.entries(cost_per_month_usd).filter(
+    ([name, value]) =>
+      name !== "total" && cost_per_month_usd.total >= 0.01 && typeof value === "number",
+  );
+  return h(
+    "p",
+    { class: "soft small" },
+    `About ${Math.round(runs_per_month).toLocaleString("en")} runs a month, ${usd(cost_per_month_usd.total)} on AWS`,
+    parts.length > 0 && ` (${parts.map(([name, value]) => `${name} ${usd(value)}`).join(", ")})`,
+    ".",
+  );
+}

@@ -1,0 +1,55 @@
+// Dialogs: a question with a button that does it and one that does not.
+
+import { h, put } from "../dom.js";
+import { failed } from "./toast.js";
+
+/**
+ * Asks. `act` runs when the question is agreed to; a dialog whose act fails stays open.
+ * @param {{title: string, body: any, agree: string, danger?: boolean, act: () => Promise<any>}} question
+ * @returns {Promise<boolean>} whether it was done
+ */
+export function ask({ title, body, agree, danger, act }) {
+  return new Promise((resolve) => {
+    const wrong = h("p", { class: "wrong", role: "alert" });
+    const yes = h(
+      "button",
+      { class: `button ${danger ? "danger" : "main"}`, type: "submit" },
+      agree,
+    );
+    const submit = async (event) => {
+      event.preventDefault();
+      yes.disabled = true;
+      try {
+        await act();
+        dialog.close("done");
+      } catch (problem) {
+        yes.disabled = false;
+        put(wrong, problem.sentence ?? problem.message);
+        if (problem.status === 401) dialog.close();
+      }
+    };
+    const dialog = h(
+      "dialog",
+      { "aria-labelledby": "dialog-title" },
+      h(
+        "form",
+        { method: "dialog", onsubmit: (event) => submit(event).catch(failed) },
+        h("h2", { id: "dialog-title" }, title),
+        body,
+        h("div", { class: "field" }, wrong),
+        h(
+          "div",
+          { class: "foot" },
+          h("button", { class: "button", type: "button", onclick: () => dialog.close() }, "Cancel"),
+          yes,
+        ),
+      ),
+    );
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(dialog.returnValue === "done");
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}

@@ -1,0 +1,8 @@
+// The browser tests, one after the other against one system: `make browser-test`.
+
+import "./story.test.mjs";
+import "./builder.test.mjs";
+import "./editor.test.mjs";
+import "./access.test.mjs";
+import "./injection.test.mjs";
+import "./accessibility.test.mjs";
