@@ -4,6 +4,10 @@ CARGO ?= cargo
 FUNCTIONS := tick launcher recovery api
 PORT ?= 7600
 DATA ?= .belfry
+SEEDS ?= 2000
+FROM ?= 1
+MINUTES ?= 2
+RATE ?= 50
 
 .PHONY: help
 help: ## Show this list
@@ -18,6 +22,14 @@ dev: ## Run the whole system on this machine (PORT=7600 DATA=.belfry)
 test: lint ## Check everything: lint, then every test
 	$(CARGO) build --workspace --bins --locked
 	$(CARGO) test --workspace --locked
+
+.PHONY: sim
+sim: ## Live simulated lives and judge them (SEEDS=2000 FROM=1), or tell one (SEED=1234)
+	@$(CARGO) test --quiet --locked --package belfry-tests --test sim -- $(if $(SEED),--seed $(SEED) $(if $(MUTATION),--mutation $(MUTATION)),--seeds $(SEEDS) --from $(FROM))
+
+.PHONY: soak
+soak: ## Hold a rate of fires in real time with faults on, and judge it (MINUTES=2 RATE=50)
+	@$(CARGO) run --quiet --locked --package belfry-tests --example soak -- --minutes $(MINUTES) --rate $(RATE)
 
 .PHONY: lint
 lint: ## Check format and lints, warnings denied
