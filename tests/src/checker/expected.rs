@@ -83,15 +83,13 @@ fn judge_reason(history: &History, schedule: &Schedule, run: &Run, found: &mut V
 }
 
 /// A fire belongs to the definition in force at its time. Looked for generously: within what clocks
-/// may differ by, and what a change may take.
+/// may differ by, and as early as jitter may start it, before a change that would have taken it back.
 fn may_have_had(history: &History, schedule: &Schedule, at: Instant) -> bool {
     let margin = history.rules.skew + Duration::seconds(1);
-    let definitions: Vec<_> = schedule.in_force(at - margin, at + margin).collect();
-    let jitter = definitions.iter().map(|d| d.jitter_ms).max().unwrap_or(0);
+    let definitions = schedule.changes.iter().flat_map(|change| &change.definition);
+    let jitter = definitions.map(|definition| definition.jitter_ms).max().unwrap_or(0);
     let early = margin + Duration::milliseconds(jitter);
-    definitions.iter().any(|d| d.has(&schedule.id, at))
-        // Started ahead of its time, before the change that would have taken it back.
-        || schedule.in_force(at - early, at + margin).any(|d| d.has(&schedule.id, at))
+    schedule.in_force(at - early, at + margin).any(|d| d.has(&schedule.id, at))
 }
 
 fn of_clock(schedule: &Schedule) -> impl Iterator<Item = &Run> {

@@ -11,6 +11,8 @@ mod history;
 mod launches;
 mod overlap;
 mod records;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 
