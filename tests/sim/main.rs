@@ -27,7 +27,8 @@ fn main() -> ExitCode {
     };
     let number = |name: &str| given(name).and_then(|text| text.parse::<u64>().ok());
     // A filter for tests of other names, or a question which tests there are.
-    let is_ours = |argument: &String| argument.starts_with("--seed") || argument == "sim";
+    let ours = ["--seed", "--seeds", "--mutations", "sim"];
+    let is_ours = |argument: &String| ours.contains(&argument.as_str());
     if !arguments.is_empty() && !arguments.iter().any(is_ours) {
         let harmless = ["--nocapture", "--quiet", "-q", "--test-threads"];
         if !arguments.iter().all(|a| harmless.contains(&a.as_str()) || a.parse::<u64>().is_ok()) {
@@ -37,6 +38,9 @@ fn main() -> ExitCode {
     if let Some(seed) = number("--seed") {
         let mutation = given("--mutation").and_then(|name| Mutation::named(name));
         return replay(seed, mutation);
+    }
+    if arguments.iter().any(|argument| argument == "--mutations") {
+        return if notices_mutations() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let seeds = number("--seeds").unwrap_or(SEEDS);
     let from = number("--from").unwrap_or(1);
