@@ -8,7 +8,10 @@ PRETTIER := node tests/browser/node_modules/prettier/bin/prettier.cjs --log-leve
   --config tests/browser/prettier.json shared/engine/console 'tests/browser/*.mjs'
 SCHEMATHESIS := .tools/schemathesis/bin/st
 EXAMPLES ?= 25
-SEED ?= 1
+SEEDS ?= 2000
+FROM ?= 1
+MINUTES ?= 2
+RATE ?= 50
 
 .PHONY: help
 help: ## Show this list
@@ -39,7 +42,7 @@ screenshots: ## Take the pictures of docs/img
 .PHONY: api-test
 api-test: $(SCHEMATHESIS) ## Hold the running API against its OpenAPI document
 	$(CARGO) build --workspace --bins --locked
-	tests/openapi/run.sh target/debug/belfry $(SCHEMATHESIS) --max-examples $(EXAMPLES) --seed $(SEED)
+	tests/openapi/run.sh target/debug/belfry $(SCHEMATHESIS) --max-examples $(EXAMPLES) --seed 1
 
 # Made anew when the pinned versions change.
 $(SCHEMATHESIS): tests/openapi/requirements.txt
@@ -47,6 +50,14 @@ $(SCHEMATHESIS): tests/openapi/requirements.txt
 	  { echo "make: python3 with venv and ensurepip is needed (Debian: apt-get install python3-venv)" >&2; exit 1; }
 	.tools/schemathesis/bin/pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
+
+.PHONY: sim
+sim: ## Live simulated lives and judge them (SEEDS=2000 FROM=1), or tell one (SEED=1234)
+	@$(CARGO) test --quiet --locked --package belfry-tests --test sim -- $(if $(SEED),--seed $(SEED) $(if $(MUTATION),--mutation $(MUTATION)),--seeds $(SEEDS) --from $(FROM))
+
+.PHONY: soak
+soak: ## Hold a rate of fires in real time with faults on, and judge it (MINUTES=2 RATE=50)
+	@$(CARGO) run --quiet --locked --package belfry-tests --example soak -- --minutes $(MINUTES) --rate $(RATE)
 
 .PHONY: lint
 lint: ## Check format and lints, warnings denied

@@ -165,31 +165,7 @@ impl World {
         headers: &[(&str, &str)],
     ) -> (u16, Value) {
         let number = self.requests.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let (path, query) = path.split_once('?').unwrap_or((path, ""));
-        let headers: serde_json::Map<_, _> =
-            headers.iter().map(|(k, v)| ((*k).to_owned(), json!(v))).collect();
-        let authorizer = sub.map(|sub| {
-            let (sub, scope) = sub.split_once(' ').unwrap_or((sub, SCOPES));
-            json!({"jwt": {"claims": {"sub": sub, "scope": scope}, "scopes": null}})
-        });
-        let event = json!({
-            "version": "2.0",
-            "routeKey": "$default",
-            "rawPath": format!("/api/v1{path}"),
-            "rawQueryString": query,
-            "headers": headers,
-            "requestContext": {
-                "accountId": "1", "apiId": "a", "stage": "$default", "routeKey": "$default",
-                "requestId": format!("request-{number}"), "timeEpoch": 0,
-                "authorizer": authorizer,
-                "http": {
-                    "method": method, "path": path, "protocol": "HTTP/1.1",
-                    "sourceIp": "127.0.0.1", "userAgent": "story",
-                },
-            },
-            "body": body,
-            "isBase64Encoded": false,
-        });
+        let event = request(sub, method, path, body, headers, number);
         let answer = handlers::api(&self.app, event).await.unwrap();
         let text = answer["body"].as_str().unwrap_or("null");
         (answer["statusCode"].as_u64().unwrap() as u16, serde_json::from_str(text).unwrap())
@@ -315,6 +291,42 @@ impl World {
         let at = |place| text(first + Duration::seconds(step * place));
         (0..count).map(|place| format!("{schedule}@{}", at(place))).collect()
     }
+}
+
+/// The event the gateway makes of a request.
+pub fn request(
+    sub: Option<&str>,
+    method: &str,
+    path: &str,
+    body: &str,
+    headers: &[(&str, &str)],
+    number: u64,
+) -> Value {
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let headers: serde_json::Map<_, _> =
+        headers.iter().map(|(k, v)| ((*k).to_owned(), json!(v))).collect();
+    let authorizer = sub.map(|sub| {
+        let (sub, scope) = sub.split_once(' ').unwrap_or((sub, SCOPES));
+        json!({"jwt": {"claims": {"sub": sub, "scope": scope}, "scopes": null}})
+    });
+    json!({
+        "version": "2.0",
+        "routeKey": "$default",
+        "rawPath": format!("/api/v1{path}"),
+        "rawQueryString": query,
+        "headers": headers,
+        "requestContext": {
+            "accountId": "1", "apiId": "a", "stage": "$default", "routeKey": "$default",
+            "requestId": format!("request-{number}"), "timeEpoch": 0,
+            "authorizer": authorizer,
+            "http": {
+                "method": method, "path": path, "protocol": "HTTP/1.1",
+                "sourceIp": "127.0.0.1", "userAgent": "story",
+            },
+        },
+        "body": body,
+        "isBase64Encoded": false,
+    })
 }
 
 /// A launcher that was brought a run by this message.

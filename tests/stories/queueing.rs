@@ -148,3 +148,35 @@ async fn a_pause_empties_the_queue() {
     assert_eq!(world.executor.launches().len(), 1);
     assert_eq!(statuses(&world, "QUEUED").await, 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_by_hand_during_a_pause_leaves_the_order_of_what_is_caught_up_alone() {
+    let end_at = "2026-01-01T00:00:50Z";
+    let world = world(&json!({"catchup_policy": "fire_immediately", "end_at": end_at})).await;
+    world.ok("POST", "/schedules/report/pause", &Value::Null).await;
+    world.pass(Duration::seconds(35)).await;
+    world.ok("POST", "/schedules/report/trigger", &Value::Null).await;
+    world.deliver().await;
+    done(&world, &world.executor.run_ids()[0]).await;
+    world.pass(Duration::seconds(20)).await;
+    world.ok("POST", "/schedules/report/resume", &Value::Null).await;
+    // The newest first: their turn is not what brings them.
+    let mut messages = Vec::new();
+    loop {
+        match world.mapping.receive(0).await {
+            some if some.is_empty() => break,
+            some => messages.extend(some),
+        }
+    }
+    messages.reverse();
+    for message in messages {
+        world.mapping.deliver(vec![message]).await;
+    }
+    for place in 1..=5 {
+        let launched = world.executor.run_ids();
+        assert_eq!(launched.len(), place + 1);
+        done(&world, &launched[place]).await;
+        world.pass_without_ticks(Duration::seconds(1)).await;
+    }
+    assert_eq!(world.executor.run_ids()[1..], world.every("report", "00:00:10", 10, 5));
+}

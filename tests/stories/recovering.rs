@@ -2,7 +2,7 @@
 
 use belfry_core::plan::Fire;
 use belfry_core::run::{Run, Trigger};
-use belfry_engine::store::Claim;
+use belfry_engine::store::{Claim, Stored};
 use belfry_tests::World;
 use belfry_tests::world::claimant;
 use chrono::Duration;
@@ -139,6 +139,50 @@ async fn a_tracked_run_that_takes_too_long_fails_and_frees_its_slot() {
     let done = json!({"status": "SUCCESS"});
     let late = world.call("POST", "/runs/report@2026-01-01T00:10:00Z/status", &done).await;
     assert_eq!(late.0, 409);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_began_ends_though_its_schedule_is_paused_or_deleted_and_nobody_reports() {
+    let more = json!({"workflow_id": "t", "max_runtime_s": 900, "overlap_policy": "skip"});
+    let world = world_without_ticks(&more).await;
+    world.tick().await;
+    recover_for(&world, 2).await;
+    world.ok("POST", "/schedules/report/pause", &Value::Null).await;
+    recover_for(&world, 16).await;
+    let run = only_run(&world).await;
+    assert_eq!((&run["status"], &run["reason"]), (&json!("FAILED"), &json!("timeout")));
+
+    world.ok("POST", "/schedules/report/trigger", &Value::Null).await;
+    world.deliver().await;
+    let run_id = world.executor.run_ids().pop().unwrap();
+    world.ok("DELETE", "/schedules/report", &Value::Null).await;
+    recover_for(&world, 10).await;
+    world.pass_without_ticks(Duration::hours(25)).await;
+    // Each call sweeps two hours at most.
+    for _ in 0..15 {
+        world.recover().await;
+    }
+    let run = world.ok("GET", &format!("/runs/{run_id}"), &Value::Null).await;
+    assert_eq!((&run["status"], &run["reason"]), (&json!("ABANDONED"), &json!("lost")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slot_that_nobody_lived_to_give_back_is_freed() {
+    let world = world_without_ticks(&json!({"overlap_policy": "skip"})).await;
+    world.tick().await;
+    world.pass_without_ticks(Duration::minutes(2)).await;
+    let id = world.fire("report", "00:10:00");
+    let active = async || match world.app.store.schedule(&id.schedule_id).await.unwrap() {
+        Stored::Schedule(both) => both.0.active.len(),
+        other => panic!("{other:?}"),
+    };
+    let Stored::Schedule(both) = world.app.store.schedule(&id.schedule_id).await.unwrap() else {
+        panic!("it is there")
+    };
+    world.app.store.take_slot(&both.0, &id).await.unwrap();
+    assert_eq!((active().await, &only_run(&world).await["status"]), (1, &json!("SUCCESS")));
+    recover_for(&world, 6).await;
+    assert_eq!(active().await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -29,7 +29,7 @@ pub enum Setting {
         /// How long they may take.
         max_runtime: Option<Duration>,
     },
-    /// The schedule is paused.
+    /// The schedule is paused: what has not launched will not, what has goes on.
     Paused {
         /// When its runs count as done.
         completion: Completion,
@@ -67,62 +67,47 @@ pub fn next_step(
     now: Instant,
     limits: &Limits,
 ) -> Step {
-    let (completion, max_runtime) = match setting {
-        _ if run.status.is_terminal() => return Step::Leave,
-        Setting::Running { completion, max_runtime } => (completion, max_runtime),
-        Setting::Deleted if run.status != Status::Started => return Step::Cancel(Reason::Deleted),
-        Setting::Deleted => return forgotten(run, now, limits),
-        Setting::Paused { .. } if run.status != Status::Started => {
-            return Step::Cancel(Reason::Paused);
-        }
-        Setting::Paused { completion, max_runtime } => {
-            return match started(run, completion, max_runtime, now, limits) {
-                // Its launcher died, and nothing of a paused schedule is launched.
-                Step::Resend => Step::Abandon,
-                step => step,
-            };
-        }
-    };
     match run.status {
-        Status::Queued => Step::Nudge,
-        Status::Started => started(run, completion, max_runtime, now, limits),
-        _ => {
-            let lost_at = last_touched(run) + limits.lost_after;
-            if now < lost_at { Step::LookAgain(lost_at) } else { lost(run, run_at, now, limits) }
-        }
+        _ if run.status.is_terminal() => Step::Leave,
+        Status::Started => started(run, run_at, setting, now, limits),
+        _ => match setting {
+            Setting::Paused { .. } => Step::Cancel(Reason::Paused),
+            Setting::Deleted => Step::Cancel(Reason::Deleted),
+            Setting::Running { .. } if run.status == Status::Queued => Step::Nudge,
+            Setting::Running { .. } => {
+                let lost_at = last_touched(run) + limits.lost_after;
+                if now < lost_at {
+                    Step::LookAgain(lost_at)
+                } else {
+                    lost(run, run_at, now, limits)
+                }
+            }
+        },
     }
 }
 
-fn started(
-    run: &Run,
-    completion: Completion,
-    max_runtime: Option<Duration>,
-    now: Instant,
-    limits: &Limits,
-) -> Step {
+fn started(run: &Run, run_at: Instant, setting: Setting, now: Instant, limits: &Limits) -> Step {
     let since = run.started_at.unwrap_or(run.launch_at);
-    if completion == Completion::OnLaunch {
-        // Its launcher would have ended it within the lease; the queue brings the message again,
-        // and only when that did not help either is it lost.
-        let lost_at = run.lease_until.unwrap_or(since) + limits.lost_after;
-        return if now < lost_at { Step::LookAgain(lost_at) } else { Step::Resend };
-    }
-    match max_runtime {
-        Some(limit) if now >= since + limit => Step::TimeOut,
-        Some(limit) => Step::LookAgain(since + limit),
-        // Its executor may take as long as it likes.
-        None => Step::Leave,
-    }
-}
-
-/// A started run of a schedule that is gone, and with it what its end would be. An executor that has
-/// said its name may report; of any other it is not known whether it was ever called.
-fn forgotten(run: &Run, now: Instant, limits: &Limits) -> Step {
-    match run.lease_until.map(|until| until + limits.max_age) {
-        Some(given_up_at) if now >= given_up_at => Step::Abandon,
-        Some(given_up_at) => Step::LookAgain(given_up_at),
-        None => Step::Leave,
-    }
+    // Its launcher would have ended it within the lease; the queue brings the message again, and
+    // only when that did not help either is it lost.
+    let lost_at = run.lease_until.unwrap_or(since) + limits.lost_after;
+    let (ends_at, step) = match setting {
+        Setting::Running { completion: Completion::OnLaunch, .. } => {
+            (lost_at, lost(run, run_at, now, limits))
+        }
+        // Whether its target has it is not known, and it must not be launched again.
+        Setting::Paused { completion: Completion::OnLaunch, .. } => (lost_at, Step::Abandon),
+        Setting::Running { max_runtime, .. } | Setting::Paused { max_runtime, .. } => {
+            match max_runtime {
+                Some(limit) => (since + limit, Step::TimeOut),
+                // Its executor may take as long as it likes.
+                None => return Step::Leave,
+            }
+        }
+        // How long it may take went with its schedule.
+        Setting::Deleted => (since + limits.max_age, Step::Abandon),
+    };
+    if now < ends_at { Step::LookAgain(ends_at) } else { step }
 }
 
 fn lost(run: &Run, run_at: Instant, now: Instant, limits: &Limits) -> Step {
@@ -144,8 +129,6 @@ mod tests {
 
     const RUNNING: Setting =
         Setting::Running { completion: Completion::OnLaunch, max_runtime: None };
-
-    const PAUSED: Setting = Setting::Paused { completion: Completion::OnLaunch, max_runtime: None };
 
     fn at(text: &str) -> Instant {
         format!("2026-01-01T{text}Z").parse().unwrap()
@@ -193,9 +176,24 @@ mod tests {
 
     #[test]
     fn what_a_paused_or_deleted_schedule_has_not_launched_is_cancelled() {
-        check(&run(Status::Enqueued), PAUSED, "02:05:00", Step::Cancel(Reason::Paused));
+        let paused = Setting::Paused { completion: Completion::OnLaunch, max_runtime: None };
+        check(&run(Status::Enqueued), paused, "02:05:00", Step::Cancel(Reason::Paused));
         check(&run(Status::Queued), Setting::Deleted, "02:05:00", Step::Cancel(Reason::Deleted));
-        check(&run(Status::Started), Setting::Deleted, "02:05:00", Step::Leave);
+    }
+
+    #[test]
+    fn what_a_paused_or_deleted_schedule_has_launched_ends_some_day() {
+        let started = Run { started_at: Some(at("02:00:00")), ..run(Status::Started) };
+        let paused = |completion| {
+            let max_runtime = Some(Duration::hours(1));
+            Setting::Paused { completion, max_runtime }
+        };
+        check(&started, paused(Completion::OnLaunch), "02:05:00", Step::Abandon);
+        check(&started, paused(Completion::Tracked), "03:00:00", Step::TimeOut);
+        let a_day_later = at("02:00:00") + limits().max_age;
+        check(&started, Setting::Deleted, "23:00:00", Step::LookAgain(a_day_later));
+        let step = next_step(&started, at("02:00:00"), Setting::Deleted, a_day_later, &limits());
+        assert_eq!(step, Step::Abandon);
     }
 
     #[test]
@@ -204,18 +202,9 @@ mod tests {
         let started = Run { lease_until, started_at: Some(at("02:00:00")), ..run(Status::Started) };
         check(&started, RUNNING, "02:05:59", Step::LookAgain(at("02:06:00")));
         check(&started, RUNNING, "02:06:00", Step::Resend);
-    }
-
-    #[test]
-    fn a_launcher_that_died_before_a_pause_leaves_a_run_that_is_abandoned() {
-        let lease_until = Some(at("02:01:00"));
-        let started = Run { lease_until, started_at: Some(at("02:00:00")), ..run(Status::Started) };
-        check(&started, PAUSED, "02:05:59", Step::LookAgain(at("02:06:00")));
-        check(&started, PAUSED, "02:06:00", Step::Abandon);
-        let given_up_at = at("02:01:00") + Duration::hours(24);
-        check(&started, Setting::Deleted, "02:06:00", Step::LookAgain(given_up_at));
-        let step = next_step(&started, at("02:00:00"), Setting::Deleted, given_up_at, &limits());
-        assert_eq!(step, Step::Abandon);
+        let recovery = Recovery { attempts: 3, recovery_attempt_time: at("02:00:00") };
+        let again = Run { recovery: Some(recovery), ..started };
+        check(&again, RUNNING, "02:06:00", Step::Abandon);
     }
 
     #[test]

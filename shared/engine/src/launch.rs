@@ -220,7 +220,13 @@ async fn try_launch(app: &App, message: &Message, holder: &str) -> Result<Option
             let by = clock.map_or(message.revision, |clock| clock.revision);
             let cancelled = app.store.cancel_run(id, reason, by, app.now()).await?;
             if let Some(clock) = clock {
-                turns::wake_next(app, clock, id).await?;
+                // Whoever had it may have died before its slot was given back.
+                let holds_slot = clock.active.contains(&id.sort_key());
+                if holds_slot && (cancelled || is_over(app, id).await?) {
+                    turns::pass_on(app, clock, id).await?;
+                } else {
+                    turns::wake_next(app, clock, id).await?;
+                }
             }
             return Ok(Some(match cancelled {
                 true => Handled::Ended(reason),
@@ -422,19 +428,19 @@ async fn finish(app: &App, claimed: &Claimed<'_>, outcome: &Outcome) -> Result<(
     };
     let ended =
         app.store.finish_run(claimed.id, Some(claimed.run.attempt), outcome, app.now()).await?;
-    let is_over = || async {
-        let run = app.store.run(claimed.id).await?;
-        Ok::<_, Fault>(run.is_none_or(|run| run.status.is_terminal()))
-    };
     if ended {
         chain::send(app, &followers).await;
         backfill::after_run(app, claimed.id).await;
     }
-    if claimed.holds_slot && (ended || is_over().await?) {
+    if claimed.holds_slot && (ended || is_over(app, claimed.id).await?) {
         turns::pass_on(app, claimed.clock, claimed.id).await?;
     }
     if ended && outcome.status == Status::Failed {
         after_failure(app, claimed.clock, claimed.spec, claimed.id).await?;
     }
     Ok(())
+}
+
+async fn is_over(app: &App, id: &RunId) -> Result<bool, Fault> {
+    Ok(app.store.run(id).await?.is_none_or(|run| run.status.is_terminal()))
 }

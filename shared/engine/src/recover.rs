@@ -3,6 +3,8 @@
 //! It takes no input and can be called at any time by anybody: a minute swept twice does no harm,
 //! because every step is conditional on the run being as it was seen.
 
+use std::collections::BTreeSet;
+
 use belfry_core::id::RunId;
 use belfry_core::instant::Instant;
 use belfry_core::recovery::{Limits, Setting, Step, next_step};
@@ -31,6 +33,8 @@ const MAX_MINUTES: i64 = 120;
 const FIRST_LOOK_BACK: Duration = Duration::hours(1);
 /// Runs worked on at once.
 const CONCURRENCY: usize = 16;
+/// Clocks read at once.
+const CLOCKS_AT_ONCE: usize = 100;
 /// Receives of dead letters in one call, ten each.
 const MAX_DEAD_BATCHES: usize = 10;
 
@@ -114,8 +118,13 @@ async fn sweep_minute(app: &App, minute: Instant, now: Instant, report: &mut Rep
         }
     }
     let mut work = Vec::new();
+    let mut ended = Vec::new();
     for run in runs {
         match run {
+            Ok((id, run)) if run.status.is_terminal() => {
+                report.looked_at += 1;
+                ended.push(id);
+            }
             Ok((id, run)) => work.push(look_at(app, id, run, now)),
             // It can never be read; to stop here would hide every run behind it.
             Err(fault) => {
@@ -136,14 +145,38 @@ async fn sweep_minute(app: &App, minute: Instant, now: Instant, report: &mut Rep
             }
         }
     }
+    if let Err(fault) = free_slots(app, &ended).await {
+        error!(%fault, "slots not freed");
+        report.failed += 1;
+        through = false;
+    }
     through
+}
+
+/// Frees the slots of runs that have ended: whoever ended them may not have lived to do it. One
+/// small read a schedule, and no more unless there is such a slot.
+async fn free_slots(app: &App, ended: &[RunId]) -> Result<(), Fault> {
+    let schedules: BTreeSet<_> = ended.iter().map(|id| id.schedule_id.clone()).collect();
+    let schedules: Vec<_> = schedules.into_iter().collect();
+    for some in schedules.chunks(CLOCKS_AT_ONCE) {
+        for clock in app.store.clocks(some).await?.into_iter().flatten() {
+            let holds = |id: &&RunId| {
+                id.schedule_id == clock.schedule_id && clock.active.contains(&id.sort_key())
+            };
+            for id in ended.iter().filter(holds) {
+                // A fire that was taken back may have been put anew since it was swept.
+                if app.store.run(id).await?.is_none_or(|run| run.status.is_terminal()) {
+                    warn!(run_id = %id, "ended, its slot was not given back");
+                    turns::pass_on(app, &clock, id).await?;
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Decides about a run and acts.
 async fn look_at(app: &App, id: RunId, run: Run, now: Instant) -> Result<Step, Fault> {
-    if run.status.is_terminal() {
-        return Ok(Step::Leave);
-    }
     let stored = app.store.schedule(&id.schedule_id).await?;
     let setting = setting(app, &id, &stored).await?;
     let step = next_step(&run, id.run_at, setting, now, &app.settings.recovery);
@@ -187,6 +220,10 @@ async fn act(
                 if let Some((clock, spec)) = both {
                     after_failure(app, clock, spec, id).await?;
                 }
+            } else {
+                // Ended by somebody else, or by a try of ours whose answer was lost: its slot is
+                // looked at once more.
+                app.store.look_again(id, again).await?;
             }
         }
         Step::Cancel(reason) => {
@@ -225,7 +262,7 @@ async fn abandon(
 ) -> Result<(), Fault> {
     let attempts = run.recovery.map_or(0, |recovery| recovery.attempts);
     let error = match run.status {
-        Status::Started => "its launcher died, and nobody may launch it again".to_owned(),
+        Status::Started => format!("nobody told of its end; sent again {attempts} times"),
         _ => format!("never launched; sent again {attempts} times"),
     };
     let abandoned = match run.status {
@@ -240,6 +277,8 @@ async fn abandon(
         error!(run_id = %id, attempts, "abandoned");
         app.events.tell(&[Event::run(id, Status::Abandoned, Some(Reason::Lost))]).await;
         free_slot(app, clock, id).await?;
+    } else {
+        app.store.look_again(id, now + app.settings.recovery.lost_after).await?;
     }
     Ok(())
 }

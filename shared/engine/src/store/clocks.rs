@@ -123,9 +123,11 @@ impl Store {
 
     /// Takes a slot for a run under the definition `clock` was read at.
     pub async fn take_slot(&self, clock: &Clock, run: &RunId) -> Result<Slot, Fault> {
+        // A run by hand takes nobody's turn: fires before it may still be caught up.
+        let turn = run.cause.is_none().then(|| text(run.sort_key()));
         let update = Update::default()
             .add("active", &run.sort_key())
-            .set("last_claimed", text(run.sort_key()))
+            .set_if("last_claimed", turn)
             .given(":revision", number(clock.revision))
             .given(":max", number(clock.policies.max_concurrent))
             .given(":run", text(run.sort_key()));

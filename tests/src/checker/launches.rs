@@ -1,0 +1,43 @@
+//! A run is launched once, unless nobody can know whether it was.
+
+use super::history::{Answer, Call, History, Schedule};
+use super::{Kind, Violation, blame};
+
+pub(super) fn judge(history: &History, schedule: &Schedule, found: &mut Vec<Violation>) {
+    let mut calls: Vec<_> = schedule.calls(history).collect();
+    calls.sort_by(|a, b| a.run_id.cmp(&b.run_id));
+    for of_run in calls.chunk_by(|a, b| a.run_id == b.run_id) {
+        if of_run.iter().any(|call| call.key != of_run[0].key) {
+            blame(found, Kind::Duplicate, format!("{}: several keys", of_run[0].run_id));
+        }
+        for pair in of_run.windows(2) {
+            if !was_needed(history, pair[0], pair[1]) {
+                let what = format!(
+                    "{}: fence {} at {} accepted, fence {} at {} again",
+                    pair[0].run_id, pair[0].fence, pair[0].at, pair[1].fence, pair[1].at
+                );
+                blame(found, Kind::Duplicate, what);
+            }
+        }
+    }
+    for run in &schedule.runs {
+        let mut own = schedule.calls(history).filter(|call| call.run_id == run.run_id);
+        let problem = match run.status.as_str() {
+            "SUCCESS" if own.next().is_none() => "a success that was never launched",
+            "SKIPPED" if own.any(|call| call.answer == Answer::Accepted) => "launched, yet skipped",
+            _ => continue,
+        };
+        blame(found, Kind::Record, format!("{}: {problem}", run.run_id));
+    }
+}
+
+/// Whether a second call for a run is one that nobody could avoid: the first did not come through,
+/// its caller was in trouble afterwards, or the run is tracked and its message came again after
+/// the lease.
+fn was_needed(history: &History, first: &Call, second: &Call) -> bool {
+    let lease_is_over = second.at - first.at >= history.rules.lease - history.rules.skew * 2;
+    match first.answer {
+        Answer::Refused | Answer::Lost | Answer::AcceptedThenTrouble => true,
+        Answer::Accepted => first.tracked && lease_is_over,
+    }
+}

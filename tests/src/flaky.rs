@@ -1,0 +1,98 @@
+//! A flaky line between the SDK and real services: some calls fail before they arrive, some after they
+//! were done, some are throttled.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient,
+    SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_runtime_api::http::StatusCode;
+use aws_smithy_types::body::SdkBody;
+use serde_json::Value;
+
+/// An HTTP client for the SDK that fails now and then.
+#[derive(Clone, Debug)]
+pub struct Flaky {
+    inner: SharedHttpClient,
+    /// Calls in a thousand that fail.
+    rate: u32,
+    seen: Arc<Mutex<Seen>>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    faults: u64,
+    runs: HashSet<String>,
+}
+
+impl Flaky {
+    /// A client over `inner` of whose calls `rate` in a thousand fail.
+    pub fn new(inner: SharedHttpClient, rate: u32) -> Flaky {
+        Flaky { inner, rate, seen: Arc::default() }
+    }
+
+    /// How many calls failed.
+    pub fn faults(&self) -> u64 {
+        self.seen.lock().unwrap().faults
+    }
+
+    /// Whether the write of a run's record failed, as far as its writer knows.
+    pub fn struck(&self, run_id: &str) -> bool {
+        self.seen.lock().unwrap().runs.contains(run_id)
+    }
+
+    fn note(&self, request: &HttpRequest) {
+        let body = request.body().bytes().unwrap_or_default();
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        let text = |name: &str| body["Key"][name]["S"].as_str().unwrap_or_default();
+        let mut seen = self.seen.lock().unwrap();
+        seen.faults += 1;
+        seen.runs.insert(format!("{}@{}", text("schedule_id"), text("run_at")));
+    }
+}
+
+impl HttpClient for Flaky {
+    fn http_connector(
+        &self,
+        settings: &HttpConnectorSettings,
+        components: &RuntimeComponents,
+    ) -> SharedHttpConnector {
+        let inner = self.inner.http_connector(settings, components);
+        SharedHttpConnector::new(Line { inner, flaky: self.clone() })
+    }
+}
+
+#[derive(Debug)]
+struct Line {
+    inner: SharedHttpConnector,
+    flaky: Flaky,
+}
+
+impl HttpConnector for Line {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        if fastrand::u32(0..1000) >= self.flaky.rate {
+            return self.inner.call(request);
+        }
+        self.flaky.note(&request);
+        match fastrand::u32(0..3) {
+            0 => HttpConnectorFuture::ready(Err(ConnectorError::io("connection reset".into()))),
+            1 => {
+                let busy = r#"{"__type":"ThrottlingException","message":"slow down"}"#;
+                let status = StatusCode::try_from(400).expect("a status");
+                HttpConnectorFuture::ready(Ok(HttpResponse::new(status, SdkBody::from(busy))))
+            }
+            _ => {
+                let answer = self.inner.call(request);
+                HttpConnectorFuture::new(async move {
+                    answer.await?;
+                    Err(ConnectorError::timeout("no answer".into()))
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Dice: every chance of a simulated life, from one seed.
+
+/// A small generator (SplitMix64): the same seed rolls the same numbers on every machine.
+#[derive(Clone, Debug)]
+pub(super) struct Dice(u64);
+
+impl Dice {
+    pub(super) fn new(seed: u64) -> Dice {
+        Dice(seed.wrapping_mul(0x2545_F491_4F6C_DD1D).wrapping_add(1))
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number from `low` to `high`, both included.
+    pub(super) fn between(&mut self, low: i64, high: i64) -> i64 {
+        low + (self.next() % (high - low + 1) as u64) as i64
+    }
+
+    /// True so many times in ten thousand.
+    pub(super) fn chance(&mut self, in_ten_thousand: u32) -> bool {
+        self.next() % 10_000 < u64::from(in_ten_thousand)
+    }
+
+    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[(self.next() % from.len() as u64) as usize]
+    }
+
+    pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for place in (1..items.len()).rev() {
+            items.swap(place, (self.next() % (place as u64 + 1)) as usize);
+        }
+    }
+}

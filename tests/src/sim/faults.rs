@@ -1,0 +1,131 @@
+//! Faults: what may go wrong with a call on the wire, how often, and until when.
+
+use belfry_core::instant::Instant;
+use chrono::Duration;
+
+use super::dice::Dice;
+
+/// How often each fault happens, in ten thousand, and the storms in which calls fail in rows.
+#[derive(Clone, Debug)]
+pub(super) struct Faults {
+    /// Whether faults happen at all.
+    pub(super) on: bool,
+    /// How many happened.
+    pub(super) count: u64,
+    error_before: u32,
+    error_after: u32,
+    throttle: u32,
+    slow: u32,
+    death: u32,
+    storms: Vec<(Instant, Instant)>,
+    /// Index answers that lag, and by how many milliseconds at most.
+    pub(super) lagging_index: u32,
+    pub(super) lag_ms: i64,
+    /// Entries of a batch that fail alone.
+    pub(super) failed_entry: u32,
+    /// Messages delivered twice, late, or never.
+    pub(super) duplicate: u32,
+    pub(super) late: u32,
+    pub(super) lost: u32,
+    /// Messages that come back while somebody works on them, and deletions that do not arrive.
+    pub(super) lost_visibility: u32,
+    pub(super) lost_deletion: u32,
+    /// Ticks and recoveries that do not come, come late, or come twice.
+    pub(super) missing_tick: u32,
+    pub(super) late_tick: u32,
+    pub(super) double_tick: u32,
+    /// Executors that say no for now, no for good, yes without being heard, or nothing for long.
+    pub(super) refusal: u32,
+    pub(super) final_refusal: u32,
+    pub(super) slow_executor: u32,
+    /// Executors that never report the end.
+    pub(super) silence: u32,
+}
+
+/// What becomes of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Fine,
+    /// Nothing happens, and the caller hears of an error.
+    ErrorBefore,
+    /// It happens, and the caller hears of an error.
+    ErrorAfter,
+    /// The service has no time.
+    Throttled,
+    /// The caller dies before it happens.
+    DeathBefore,
+    /// The caller dies after it happened.
+    DeathAfter,
+}
+
+impl Faults {
+    /// Each kind of fault is there or not, so that lives differ in character.
+    pub(super) fn draw(dice: &mut Dice, from: Instant, until: Instant) -> Faults {
+        let mut rate = |of: &[u32]| if dice.chance(7000) { dice.pick(of) } else { 0 };
+        let mut faults = Faults {
+            on: true,
+            count: 0,
+            error_before: rate(&[20, 100, 300]),
+            error_after: rate(&[20, 100, 300]),
+            throttle: rate(&[50, 200]),
+            slow: rate(&[20, 60]),
+            death: rate(&[20, 40, 80]),
+            storms: Vec::new(),
+            lagging_index: rate(&[1000, 5000]),
+            lag_ms: 0,
+            failed_entry: rate(&[100, 1000]),
+            duplicate: rate(&[300, 2000]),
+            late: rate(&[300, 1000]),
+            lost: rate(&[50, 300]),
+            lost_visibility: rate(&[500, 3000]),
+            lost_deletion: rate(&[200, 1000]),
+            missing_tick: rate(&[500, 2000]),
+            late_tick: rate(&[500, 2000]),
+            double_tick: rate(&[1000, 4000]),
+            refusal: rate(&[200, 1500]),
+            final_refusal: rate(&[100, 500]),
+            slow_executor: rate(&[200, 1000]),
+            silence: rate(&[300, 1500]),
+        };
+        faults.lag_ms = dice.pick(&[500, 5_000, 30_000]);
+        let seconds = (until - from).num_seconds();
+        for _ in 0..dice.between(0, 2) {
+            let start = from + Duration::seconds(dice.between(0, seconds));
+            faults.storms.push((start, start + Duration::seconds(dice.between(2, 90))));
+        }
+        faults
+    }
+
+    /// Draws what becomes of a call at `now`, and counts it.
+    pub(super) fn fate(&mut self, dice: &mut Dice, now: Instant) -> Fate {
+        if !self.on {
+            return Fate::Fine;
+        }
+        let in_storm = self.storms.iter().any(|(from, to)| *from <= now && now <= *to);
+        let more = if in_storm { 2000 } else { 0 };
+        let fate = [
+            (self.death / 2, Fate::DeathBefore),
+            (self.death / 2, Fate::DeathAfter),
+            (self.error_before + more, Fate::ErrorBefore),
+            (self.error_after + more, Fate::ErrorAfter),
+            (self.throttle + more, Fate::Throttled),
+        ]
+        .into_iter()
+        .find(|(rate, _)| dice.chance(*rate))
+        .map_or(Fate::Fine, |(_, fate)| fate);
+        self.count += u64::from(fate != Fate::Fine);
+        fate
+    }
+
+    /// Whether a fault of this rate happens now; counted if it does.
+    pub(super) fn strikes(&mut self, dice: &mut Dice, rate: u32) -> bool {
+        let strikes = self.on && dice.chance(rate);
+        self.count += u64::from(strikes);
+        strikes
+    }
+
+    /// How long a call takes on its way, in milliseconds.
+    pub(super) fn latency(&mut self, dice: &mut Dice) -> i64 {
+        if self.strikes(dice, self.slow) { dice.between(500, 8_000) } else { dice.between(1, 6) }
+    }
+}

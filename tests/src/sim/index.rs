@@ -1,0 +1,117 @@
+//! Indexes that lag: what a query of an index answers while it has not heard of the newest writes.
+
+use std::collections::BTreeMap;
+
+use belfry_core::instant::Instant;
+use chrono::Duration;
+use serde_json::{Value, json};
+
+/// The key attributes of an index.
+struct Index {
+    name: &'static str,
+    partition: &'static str,
+    sort: Option<&'static str>,
+}
+
+const INDEXES: [Index; 2] = [
+    Index { name: "due", partition: "due_shard", sort: Some("next_run_at") },
+    Index { name: "sweep", partition: "sweep", sort: None },
+];
+
+/// What an index held of an item, and since when.
+type Version = (Instant, Option<Value>);
+
+/// What the indexes held of every item, newest last.
+#[derive(Debug, Default)]
+pub(super) struct Lag {
+    items: BTreeMap<(&'static str, String), Vec<Version>>,
+}
+
+impl Lag {
+    /// Notes what the indexes hold of an item that was just written; `item` is null if it is gone.
+    pub(super) fn note(&mut self, key: &Value, item: &Value, now: Instant) {
+        for index in &INDEXES {
+            let of = |name: &str| item.get(name).filter(|value| !value.is_null()).cloned();
+            let row = of(index.partition).map(|partition| {
+                let mut row = key.clone();
+                row[index.partition] = partition;
+                if let Some(sort) = index.sort {
+                    row[sort] = of(sort).unwrap_or_default();
+                }
+                row
+            });
+            let versions = self.items.entry((index.name, key.to_string())).or_default();
+            if versions.last().map(|(_, last)| last) != Some(&row) {
+                versions.push((now, row));
+            }
+        }
+    }
+
+    /// Makes an answer look as if the index had not heard of what was written after `then`.
+    pub(super) fn age(&self, asked: &Value, answer: &mut Value, then: Instant) {
+        let Some(index) = INDEXES.iter().find(|index| asked["IndexName"] == index.name) else {
+            return;
+        };
+        let values = &asked["ExpressionAttributeValues"];
+        let partition = [":shard", ":sweep"].iter().find_map(|name| values.get(name));
+        let until = values[":until"]["S"].as_str();
+        let Some(rows) = answer["Items"].as_array_mut() else { return };
+        for ((_, key), versions) in self.items.iter().filter(|((name, _), _)| *name == index.name) {
+            if versions.last().is_none_or(|(at, _)| *at <= then) {
+                continue;
+            }
+            let old = versions.iter().rev().find(|(at, _)| *at <= then);
+            let key: Value = serde_json::from_str(key).unwrap_or_default();
+            let is_it = |row: &Value| {
+                key.as_object().into_iter().flatten().all(|(name, value)| row[name] == *value)
+            };
+            rows.retain(|row| !is_it(row));
+            if let Some((_, Some(row))) = old {
+                let sort = index.sort.map(|sort| row[sort]["S"].as_str().unwrap_or_default());
+                let is_asked = row.get(index.partition) == partition
+                    && until.is_none_or(|until| sort.is_none_or(|sort| sort <= until));
+                if is_asked {
+                    rows.push(row.clone());
+                }
+            }
+        }
+        if let Some(sort) = index.sort {
+            rows.sort_by_key(|row| row[sort]["S"].as_str().unwrap_or_default().to_owned());
+        }
+        answer["Count"] = json!(answer["Items"].as_array().map_or(0, Vec::len));
+    }
+
+    /// Forgets what no lag reaches back to.
+    pub(super) fn forget(&mut self, now: Instant, longest: Duration) {
+        for versions in self.items.values_mut() {
+            let old = versions.iter().take_while(|(at, _)| *at < now - longest).count();
+            versions.drain(..old.saturating_sub(1));
+        }
+    }
+}
+
+/// The keys a write touches, and the tables they are of.
+pub(super) fn written(operation: &str, body: &Value) -> Vec<(String, Value)> {
+    let one = |write: &Value| {
+        let table = write["TableName"].as_str().unwrap_or_default().to_owned();
+        let from = if write["Key"].is_object() { &write["Key"] } else { &write["Item"] };
+        let names =
+            if table.ends_with("runs") { ["schedule_id", "run_at"] } else { ["schedule_id", "sk"] };
+        let key: Value =
+            names.iter().map(|name| ((*name).to_owned(), from[*name].clone())).collect();
+        (table, key)
+    };
+    let writes: Vec<_> = match operation {
+        "PutItem" | "UpdateItem" | "DeleteItem" => vec![one(body)],
+        "TransactWriteItems" => body["TransactItems"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|item| item.as_object()?.values().next())
+            .map(one)
+            .collect(),
+        _ => Vec::new(),
+    };
+    // Workflows never change, and no index is of them.
+    writes.into_iter().filter(|(table, _)| *table != super::WORKFLOWS).collect()
+}

@@ -1,0 +1,257 @@
+//! The wire: the SDK's HTTP client, replaced by one that leads to the embedded services in this very
+//! thread, and on which everything goes wrong that can.
+
+use std::sync::Arc;
+
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_runtime_api::http::StatusCode;
+use aws_smithy_types::body::SdkBody;
+use chrono::Duration;
+use serde_json::{Value, json};
+
+use super::clock::pass;
+use super::faults::Fate;
+use super::invocation::{Function, INVOCATION, Invocation};
+use super::mutation::{self, Mutation};
+use super::{Sim, index, queue, trace};
+use crate::embedded::{self, RUNS};
+
+/// Where every SDK client of a simulated life leads.
+#[derive(Clone)]
+pub(super) struct Wire(pub(super) Arc<Sim>);
+
+impl std::fmt::Debug for Wire {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Wire")
+    }
+}
+
+impl HttpClient for Wire {
+    fn http_connector(
+        &self,
+        _: &HttpConnectorSettings,
+        _: &RuntimeComponents,
+    ) -> SharedHttpConnector {
+        SharedHttpConnector::new(self.clone())
+    }
+}
+
+impl HttpConnector for Wire {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let wire = self.clone();
+        HttpConnectorFuture::new(async move { wire.carry(&Asked::read(&request)).await })
+    }
+}
+
+/// What is asked of whom.
+pub(super) struct Asked {
+    pub(super) service: Service,
+    pub(super) operation: String,
+    pub(super) body: Value,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Service {
+    DynamoDb,
+    Sqs,
+    Executor,
+}
+
+/// A service's answer.
+pub(super) struct Reply {
+    pub(super) status: u16,
+    pub(super) body: Value,
+}
+
+impl Asked {
+    fn read(request: &HttpRequest) -> Asked {
+        let target = request.headers().get("x-amz-target").unwrap_or("Lambda.Invoke");
+        let (service, operation) = target.split_once('.').unwrap_or_default();
+        let service = match service {
+            "DynamoDB_20120810" => Service::DynamoDb,
+            "AmazonSQS" => Service::Sqs,
+            _ => Service::Executor,
+        };
+        let body = serde_json::from_slice(request.body().bytes().unwrap_or_default());
+        Asked { service, operation: operation.to_owned(), body: body.unwrap_or_default() }
+    }
+}
+
+impl Wire {
+    async fn carry(&self, asked: &Asked) -> Result<HttpResponse, ConnectorError> {
+        let sim = &self.0;
+        let Ok(who) = INVOCATION.try_with(Clone::clone) else {
+            return Ok(response(&sim.serve(asked, None, true).await));
+        };
+        let (fate, before, after) = {
+            let mut dice = sim.dice();
+            let mut faults = sim.faults();
+            let fate = faults.fate(&mut dice, sim.now());
+            (fate, faults.latency(&mut dice), faults.latency(&mut dice))
+        };
+        pass(before).await;
+        if fate != Fate::Fine {
+            sim.executor().trouble(&who, &asked.body);
+        }
+        match fate {
+            Fate::ErrorBefore => {
+                self.trace(&who, asked, "ERROR BEFORE");
+                return Err(ConnectorError::io("connection reset".into()));
+            }
+            Fate::Throttled => {
+                self.trace(&who, asked, "THROTTLED");
+                return Ok(response(&throttled(asked)));
+            }
+            Fate::DeathBefore => {
+                self.trace(&who, asked, "DEATH BEFORE");
+                return who.die().await;
+            }
+            Fate::Fine | Fate::ErrorAfter | Fate::DeathAfter => {}
+        }
+        let reply = sim.serve(asked, Some(&who), fate == Fate::Fine).await;
+        match fate {
+            Fate::ErrorAfter => {
+                self.trace(&who, asked, &format!("{} ERROR AFTER", reply.status));
+                pass(after).await;
+                Err(ConnectorError::timeout("no answer".into()))
+            }
+            Fate::DeathAfter => {
+                self.trace(&who, asked, &format!("{} DEATH AFTER", reply.status));
+                who.die().await
+            }
+            _ => {
+                self.trace(&who, asked, &reply.status.to_string());
+                pass(after).await;
+                Ok(response(&reply))
+            }
+        }
+    }
+
+    fn trace(&self, who: &Invocation, asked: &Asked, what: &str) {
+        let about = || trace::about(&asked.operation, &asked.body);
+        self.0.trace(|| format!("{who} {} {} -> {what}", asked.operation, about()));
+    }
+}
+
+impl Sim {
+    /// Has a service do what is asked. `heard`: the answer will arrive.
+    async fn serve(&self, asked: &Asked, who: Option<&Arc<Invocation>>, heard: bool) -> Reply {
+        match (asked.service, who) {
+            (Service::Executor, Some(who)) => self.execute(asked, who, heard).await,
+            (Service::Executor, None) => panic!("nobody launches by itself"),
+            (Service::Sqs, Some(_)) if asked.operation == "SendMessageBatch" => {
+                queue::send(self, &asked.body).await
+            }
+            (Service::Sqs, _) => self.sqs(&asked.operation, &asked.body).await,
+            (Service::DynamoDb, who) => self.dynamodb(asked, who).await,
+        }
+    }
+
+    /// One call of the embedded SQS.
+    pub(super) async fn sqs(&self, action: &str, body: &Value) -> Reply {
+        let bytes = body.to_string().into_bytes();
+        let reply = self.queues.handle(action, &bytes, "http://sim").await;
+        let body = serde_json::from_slice(&reply.body).unwrap_or_default();
+        Reply { status: reply.status, body }
+    }
+
+    async fn dynamodb(&self, asked: &Asked, who: Option<&Arc<Invocation>>) -> Reply {
+        let mut body = asked.body.clone();
+        let Some(who) = who else { return self.write(&asked.operation, &body) };
+        let by_api = who.function == Function::Api;
+        match self.mutation {
+            Some(mutation) if mutation.swallows(by_api, &body) => {
+                return Reply { status: 200, body: json!({}) };
+            }
+            Some(Mutation::AdvanceBeforePut) if who.function == Function::Tick => {
+                if asked.operation == "PutItem" && body["Item"]["status"]["S"] == "ENQUEUED" {
+                    who.put_off(body);
+                    return Reply { status: 200, body: json!({}) };
+                }
+                let reply = self.write(&asked.operation, &body);
+                if mutation::is_advance(&body) && reply.status == 200 {
+                    let schedule = body["Key"]["schedule_id"]["S"].as_str().unwrap_or_default();
+                    for put in who.puts_of(schedule) {
+                        pass(2).await;
+                        self.write("PutItem", &put);
+                    }
+                }
+                return reply;
+            }
+            Some(Mutation::EditWithoutSettling)
+                if who.function == Function::Launcher && asked.operation == "BatchGetItem" =>
+            {
+                return self.remembered(&body);
+            }
+            Some(mutation) => mutation.weaken(&mut body),
+            None => {}
+        }
+        self.write(&asked.operation, &body)
+    }
+
+    /// An operation of the embedded DynamoDB, with what it does to records and indexes noted.
+    fn write(&self, operation: &str, body: &Value) -> Reply {
+        let answer = embedded::dynamodb(&self.database, operation, body);
+        let now = self.now();
+        let mut answer = match answer {
+            Ok(answer) => answer,
+            Err(error) => {
+                let body = serde_json::from_str(&error.to_json()).unwrap_or_default();
+                return Reply { status: error.status_code(), body };
+            }
+        };
+        for (table, key) in index::written(operation, body) {
+            let item = embedded::item(&self.database, &table, &key);
+            self.lag().note(&key, &item, now);
+            if table == RUNS {
+                self.note_record(&item, now);
+            }
+        }
+        if operation == "Query" && body["IndexName"].is_string() {
+            let mut dice = self.dice();
+            let mut faults = self.faults();
+            let rate = faults.lagging_index;
+            if faults.strikes(&mut dice, rate) {
+                let lag = dice.between(1, faults.lag_ms);
+                self.lag().age(body, &mut answer, now - Duration::milliseconds(lag));
+            }
+        }
+        Reply { status: 200, body: answer }
+    }
+
+    /// What was answered to the same question up to a minute ago.
+    fn remembered(&self, body: &Value) -> Reply {
+        let now = self.now();
+        let mut known = self.known();
+        if let Some((at, answer)) = known.get(&body.to_string())
+            && now - *at < Duration::minutes(1)
+        {
+            return Reply { status: 200, body: answer.clone() };
+        }
+        let reply = self.write("BatchGetItem", body);
+        known.insert(body.to_string(), (now, reply.body.clone()));
+        reply
+    }
+}
+
+fn throttled(asked: &Asked) -> Reply {
+    let code = match asked.service {
+        Service::DynamoDb => {
+            "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"
+        }
+        Service::Sqs => "com.amazonaws.sqs#RequestThrottled",
+        Service::Executor => "ThrottlingException",
+    };
+    Reply { status: 400, body: json!({"__type": code, "message": "slow down"}) }
+}
+
+fn response(reply: &Reply) -> HttpResponse {
+    let status = StatusCode::try_from(reply.status).expect("a status");
+    let body = if reply.body.is_null() { String::new() } else { reply.body.to_string() };
+    HttpResponse::new(status, SdkBody::from(body))
+}
