@@ -353,12 +353,12 @@ async fn an_admin_lists_what_anybody_has() {
     let mut seen = Vec::new();
     let mut cursor = String::new();
     loop {
-        let query = format!("?user_id=*&limit=2&cursor={cursor}");
+        let query = format!("?user_id=*&limit=2{cursor}");
         let (status, ids, next) = list("root admin", &query).await;
         assert_eq!(status, 200);
         seen.extend(ids);
         match next {
-            Some(next) => cursor = next,
+            Some(next) => cursor = format!("&cursor={next}"),
             None => break,
         }
     }

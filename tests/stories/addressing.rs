@@ -36,14 +36,14 @@ async fn a_trigger_node_has_one_schedule_which_is_like_any_other() {
     assert_ne!(other["schedule_id"], made["schedule_id"]);
 
     // The same trigger of somebody else is somebody else's schedule.
-    assert_eq!(world.call_as(Some("bob"), "GET", TRIGGER, &Value::Null, &[]).await.0, 404);
+    assert_eq!(world.call_as(Some("root admin"), "GET", TRIGGER, &Value::Null, &[]).await.0, 404);
     let body = json!({"cron_expr": "0 9 * * *"});
-    let (status, his) = world.call_as(Some("bob"), "PUT", TRIGGER, &body, &[]).await;
-    assert_eq!((status, &his["user_id"]), (201, &json!("bob")));
+    let (status, theirs) = world.call_as(Some("root admin"), "PUT", TRIGGER, &body, &[]).await;
+    assert_eq!((status, &theirs["user_id"]), (201, &json!("root")));
 
     assert_eq!(world.call("DELETE", TRIGGER, &Value::Null).await.0, 204);
     assert_eq!(world.call("GET", &by_id, &Value::Null).await.0, 404);
-    assert_eq!(world.call_as(Some("bob"), "GET", TRIGGER, &Value::Null, &[]).await.0, 200);
+    assert_eq!(world.call_as(Some("root admin"), "GET", TRIGGER, &Value::Null, &[]).await.0, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -168,16 +168,19 @@ async fn pages_of_runs_and_changes_neither_repeat_nor_lose_while_others_are_adde
         world.ok("PATCH", "/schedules/report", &json!({"name": n.to_string()})).await;
     }
     world.pass(Duration::minutes(2)).await;
-    for (kind, key) in [("runs", "run_id"), ("changes", "revision")] {
+    for kind in ["runs", "changes"] {
         let all =
             world.ok("GET", &format!("/schedules/report/{kind}?limit=200"), &Value::Null).await;
-        let expected: Vec<_> = all["items"].as_array().unwrap().iter().map(|i| &i[key]).collect();
+        // One definition has several entries if it was run by hand.
+        let name =
+            |item: &Value| if kind == "runs" { item["run_id"].clone() } else { item.clone() };
+        let expected: Vec<_> = all["items"].as_array().unwrap().iter().map(name).collect();
         let mut seen = Vec::new();
         let mut cursor = String::new();
         loop {
             let path = format!("/schedules/report/{kind}?limit=3{cursor}");
             let page = world.ok("GET", &path, &Value::Null).await;
-            seen.extend(page["items"].as_array().unwrap().iter().map(|i| i[key].clone()));
+            seen.extend(page["items"].as_array().unwrap().iter().map(name));
             match page["next_cursor"].as_str() {
                 Some(next) => cursor = format!("&cursor={next}"),
                 None => break,
@@ -188,7 +191,7 @@ async fn pages_of_runs_and_changes_neither_repeat_nor_lose_while_others_are_adde
             world.pass(Duration::seconds(10)).await;
         }
         // A run by hand comes before those that are planned ahead, and may be seen too.
-        let old: Vec<_> = seen.iter().filter(|item| expected.contains(item)).collect();
+        let old: Vec<_> = seen.iter().filter(|item| expected.contains(item)).cloned().collect();
         assert_eq!(old, expected, "{kind}");
         let mut unique: Vec<_> = seen.iter().map(ToString::to_string).collect();
         unique.sort_unstable();

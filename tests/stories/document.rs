@@ -39,7 +39,8 @@ async fn every_call_of_the_document_is_served_and_no_other() {
                     );
                     let (status, _) =
                         world.call_as(None, method, &filled(path), &Value::Null, &[]).await;
-                    let open = operation.get("security").is_some();
+                    // A run's own token is no matter of the gateway's.
+                    let open = operation["security"] == json!([]) && !path.ends_with("/feedback");
                     assert_eq!(status != 401, open, "{call} without a token: {status}");
                 }
             }

@@ -58,7 +58,7 @@ pub async fn bulk(
         "changed": to_change - failed.len(),
         "failed": failed,
         "dry_run": dry_run,
-        "next_cursor": found.cursor,
+        "next_cursor": found.cursor.map(|(_, id)| id),
     }))
 }
 
