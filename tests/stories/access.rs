@@ -296,8 +296,9 @@ async fn an_admin_lists_what_anybody_has() {
         for place in 0..3 {
             let id = format!("s{number}-{place}");
             let body = json!({"workflow_id": format!("own-{number}"), "cron_expr": "0 9 * * *"});
-            let made = world.call_as(Some(who), "PUT", &format!("/schedules/{id}"), &body, &[]);
-            assert_eq!(made.await.0, 201);
+            let path = format!("/schedules/{id}");
+            let made = world.call_as(Some(who), "PUT", &path, &body, &[]).await;
+            assert_eq!(made.0, 201);
             all.push(id);
         }
     }
