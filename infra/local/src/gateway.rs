@@ -71,9 +71,11 @@ async fn keys(State(gateway): State<Arc<Gateway>>) -> Response {
     (kind, gateway.issuer.keys().to_string()).into_response()
 }
 
+type Claims = Map<String, Value>;
+
 impl Gateway {
     /// The claims of a request's token; none if its route is open.
-    fn claims(&self, parts: &Parts, now: Instant) -> Result<Option<Map<String, Value>>, Response> {
+    fn claims(&self, parts: &Parts, now: Instant) -> Result<Option<Claims>, Box<Response>> {
         if access::is_open(parts.method.as_str(), parts.uri.path()) {
             return Ok(None);
         }
@@ -83,12 +85,12 @@ impl Gateway {
             _ => None,
         };
         let Some(token) = token else {
-            return Err(unauthorized("the request carries no token", "Bearer".to_owned()));
+            return Err(unauthorized("the request carries no token", "Bearer".to_owned()).into());
         };
         let claims = self.issuer.check(token, now).map_err(|rejected| {
             let challenge =
                 format!("Bearer error=\"invalid_token\", error_description=\"{rejected}\"");
-            unauthorized(&rejected.to_string(), challenge)
+            unauthorized(&rejected.to_string(), challenge).into()
         });
         claims.map(Some)
     }
@@ -108,7 +110,7 @@ async fn forward(
     let now = gateway.time.now();
     let claims = match gateway.claims(&parts, now) {
         Ok(claims) => claims,
-        Err(refusal) => return refusal,
+        Err(refusal) => return *refusal,
     };
     let Ok(body) = to_bytes(body, MAX_BODY).await else {
         return problem(StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than 10 MB");

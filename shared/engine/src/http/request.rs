@@ -56,7 +56,7 @@ impl Request {
             user_agent: context.http.user_agent.as_deref().map(cut),
         };
         let jwt = context.authorizer.and_then(|authorizer| authorizer.jwt);
-        let caller = jwt.and_then(|jwt| caller(jwt.claims, origin));
+        let caller = jwt.and_then(|jwt| caller(&jwt.claims, origin));
         let body = event.body.unwrap_or_default();
         let body = if event.is_base64_encoded { decode_base64(&body)? } else { body.into_bytes() };
         Ok(Request {
@@ -165,7 +165,7 @@ impl Answer {
 
 /// The caller of these claims. One without a name, or with a name that no record could keep, is
 /// nobody; so is one that calls itself everybody.
-fn caller(claims: HashMap<String, String>, origin: Origin) -> Option<Caller> {
+fn caller(claims: &HashMap<String, String>, origin: Origin) -> Option<Caller> {
     let sub = claims.get("sub")?;
     let scopes = claims.get("scope").or_else(|| claims.get("scp"));
     let named = !sub.is_empty() && sub.len() <= MAX_SUB && sub != EVERYBODY;
