@@ -403,7 +403,8 @@ async fn retry_or_fail(
 ) -> Result<Handled, Fault> {
     let attempt = claimed.run.attempt;
     if refused.retryable && attempt < app.settings.launch_attempts {
-        if claimed.holds_slot && !outlived(app, &claimed.run) {
+        // What the target may have keeps its slot: the next try finds it its own.
+        if claimed.holds_slot && !refused.unheard && !outlived(app, &claimed.run) {
             // Before the run, which another message for it may claim at once: the slot it finds
             // then is its own. Nobody is woken: under `queue` the runs behind it wait for this one.
             app.store.release_slot(&claimed.id.schedule_id, &claimed.id.sort_key()).await?;

@@ -41,7 +41,11 @@ where
     };
     let is_final = code.is_some_and(|code| FINAL.contains(&code))
         || matches!(error, SdkError::ConstructionFailure(_));
-    if is_final { Refused::for_good(text) } else { Refused::for_now(text) }
+    match error {
+        _ if is_final => Refused::for_good(text),
+        SdkError::ServiceError(_) => Refused::for_now(text),
+        _ => Refused::unheard(text),
+    }
 }
 
 fn named(id: Option<&str>) -> Accepted {

@@ -54,7 +54,11 @@ impl Http {
             let error = error.without_url();
             let text = aws_sdk_dynamodb::error::DisplayErrorContext(&error).to_string();
             let for_good = error.is_builder() || Unreachable::is_behind(&error);
-            if for_good { Refused::for_good(text) } else { Refused::for_now(text) }
+            match error {
+                _ if for_good => Refused::for_good(text),
+                error if error.is_connect() => Refused::for_now(text),
+                _ => Refused::unheard(text),
+            }
         })?;
         let status = answer.status();
         let text = read(answer).await;

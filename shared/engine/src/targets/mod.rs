@@ -52,17 +52,23 @@ pub struct Accepted {
 pub struct Refused {
     /// Whether another try may go better.
     pub retryable: bool,
+    /// Whether the target may have it all the same: it was asked, and its answer not heard.
+    pub unheard: bool,
     /// What the target said, or what kept us from asking.
     pub message: String,
 }
 
 impl Refused {
     fn for_now(message: impl AsRef<str>) -> Refused {
-        Refused { retryable: true, message: cut(message.as_ref()) }
+        Refused { retryable: true, unheard: false, message: cut(message.as_ref()) }
+    }
+
+    fn unheard(message: impl AsRef<str>) -> Refused {
+        Refused { unheard: true, ..Refused::for_now(message) }
     }
 
     fn for_good(message: impl AsRef<str>) -> Refused {
-        Refused { retryable: false, message: cut(message.as_ref()) }
+        Refused { retryable: false, unheard: false, message: cut(message.as_ref()) }
     }
 }
 
