@@ -39,7 +39,7 @@ async fn put(dev: &Dev, id: &str) -> (u16, String) {
         "workflow_id": "demo", "cron_expr": "0 0 1 1 *", "payload": "x".repeat(100_000),
     });
     let request = dev.http.put(format!("{}/schedules/{id}", dev.url));
-    let answer = request.body(schedule.to_string()).send().await.unwrap();
+    let answer = request.bearer_auth(&dev.token).body(schedule.to_string()).send().await.unwrap();
     (answer.status().as_u16(), answer.text().await.unwrap())
 }
 
