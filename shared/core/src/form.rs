@@ -52,7 +52,7 @@ impl Form {
 
     pub(crate) fn number(&mut self, field: &str, min: u64, max: u64) -> Option<u64> {
         let value = self.take(field)?;
-        match value.as_u64().or_else(|| whole(value.as_f64()?)) {
+        match whole_number(&value) {
             Some(number) if (min..=max).contains(&number) => Some(number),
             _ => self.problem(field, format!("must be a whole number from {min} to {max}")),
         }
@@ -74,9 +74,12 @@ impl Form {
     }
 }
 
-/// JSON knows one kind of number: 60.0 is as whole as 60.
-fn whole(number: f64) -> Option<u64> {
+/// A whole number from 0. JSON knows one kind of number: 60.0 is as whole as 60.
+pub fn whole_number(value: &Value) -> Option<u64> {
     // Beyond this not every whole number has a float of its own.
     const EXACT: f64 = 9_007_199_254_740_992.0;
-    ((0.0..EXACT).contains(&number) && number.fract() == 0.0).then_some(number as u64)
+    let whole = |number: f64| {
+        ((0.0..EXACT).contains(&number) && number.fract() == 0.0).then_some(number as u64)
+    };
+    value.as_u64().or_else(|| whole(value.as_f64()?))
 }

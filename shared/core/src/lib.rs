@@ -12,7 +12,7 @@ pub mod definition;
 pub mod diff;
 pub mod expected;
 pub mod feedback;
-mod form;
+pub mod form;
 pub mod id;
 pub mod instant;
 pub mod invalid;

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use belfry_core::backfill::Order;
 use belfry_core::cron::tzdb_version;
+use belfry_core::form::whole_number;
 use belfry_core::id::{RunId, ScheduleId, WorkflowId, unhex};
 use belfry_core::instant::{self, Instant};
 use belfry_core::run::{Status, cut};
@@ -236,7 +237,7 @@ async fn list(app: &App, request: &Request) -> Routed {
         status: choice::<schedule::Status>(request, "status", statuses)?,
         workflow_id: request.query("workflow_id").map(|id| named("workflow_id", id)).transpose()?,
         tag: request.query("tag").map(tag),
-        recent: whole_number(request, "recent", 0..=MAX_RECENT, 0)?,
+        recent: number_from_query(request, "recent", 0..=MAX_RECENT, 0)?,
         limit: limit(request)?,
         cursor: cursor.map(|cursor| named("cursor", cursor)).transpose()?,
         whose: whose(request, after)?,
@@ -297,7 +298,7 @@ async fn backfill(app: &App, request: &Request, id: &ScheduleId) -> Routed {
     let choices = "must be oldest_first or newest_first";
     let number = |value: Value| {
         let problem = || Problem::field("max_concurrent", "must be a whole number");
-        value.as_u64().ok_or_else(problem)
+        whole_number(&value).ok_or_else(problem)
     };
     let asked = manage::Asked {
         from: required("from")?,
@@ -365,10 +366,10 @@ fn flag(request: &Request, name: &str) -> Result<bool, Problem> {
 }
 
 fn limit(request: &Request) -> Result<usize, Problem> {
-    whole_number(request, "limit", 1..=MAX_PAGE, PAGE)
+    number_from_query(request, "limit", 1..=MAX_PAGE, PAGE)
 }
 
-fn whole_number(
+fn number_from_query(
     request: &Request,
     name: &str,
     allowed: RangeInclusive<usize>,

@@ -92,6 +92,14 @@ pub(super) const RECORDS: &[Table] = &[
         ],
     ),
     (
+        "Origin",
+        "Where a request came from.",
+        &[
+            sometimes("ip", Text, "the address of the caller"),
+            sometimes("user_agent", Text, "what it says it is"),
+        ],
+    ),
+    (
         "Change",
         "An entry of the change log.",
         &[
@@ -101,6 +109,8 @@ pub(super) const RECORDS: &[Table] = &[
             always("revision", Count, "the definition it led to"),
             always("paused", Flag, "whether fires launch from then on"),
             always("changes", List(&Object("Difference")), "fields that became others"),
+            or_null("from", Object("Origin"), "where from; null if the system did it by itself"),
+            sometimes("run_id", Text, "the run that was asked for"),
             always("cron_expr", Text, "from then on; empty if it only follows another"),
             always("timezone", Text, "from then on"),
             sometimes("start_at", Instant, "from then on"),

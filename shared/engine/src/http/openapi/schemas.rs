@@ -26,7 +26,7 @@ pub(super) const STATUSES: &[&str] = &["active", "paused", "pending", "expired",
 
 /// What a user may write of a schedule.
 const WRITTEN: [Field; 20] = [
-    always("cron_expr", CRON, "when it fires; docs/cron.md; may be missing if it follows another"),
+    optional("cron_expr", CRON, "when it fires; docs/cron.md; required unless it follows another"),
     always("workflow_id", WORKFLOW, "what it launches; must exist"),
     optional("version", Whole(1, u32::MAX as u64), "which version; the newest if left out"),
     optional("timezone", ZONE, "an IANA name; UTC if left out"),
@@ -120,6 +120,9 @@ pub(super) fn all() -> Map<String, Value> {
     // At least one of the two, and not null.
     let one = |name: &str| json!({"required": [name], "properties": {name: {"type": "string"}}});
     schemas["Bulk"]["anyOf"] = json!([one("tag"), one("workflow_id")]);
+    for whole in ["ScheduleInput", "NewSchedule", "TriggerInput"] {
+        schemas[whole]["anyOf"] = json!([one("cron_expr"), one("after_schedule_id")]);
+    }
     schemas
 }
 
