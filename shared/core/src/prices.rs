@@ -134,7 +134,7 @@ mod tests {
         let each = Consumption::of_run(Overlap::Skip, 0);
         let cost = PRICES.cost(43_800.0, &each);
         assert_eq!((cost.dynamodb, cost.sqs, cost.lambda), (0.2738, 0.0526, 0.0964));
-        assert_eq!(cost.total, 0.4172);
+        assert_eq!(cost.total, 0.4227);
         assert_eq!(PRICES.cost(0.0, &each).total, 0.0);
     }
 
