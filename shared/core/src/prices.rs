@@ -104,7 +104,7 @@ impl Prices {
     /// ```
     /// use belfry_core::{prices::{Consumption, PRICES}, schedule::Overlap};
     /// let each = Consumption::of_run(Overlap::Allow, 0);
-    /// assert_eq!(PRICES.cost(1_000_000.0, &each).dynamodb, 4.875); // 7 writes and 4 reads each
+    /// assert_eq!(PRICES.cost(1_000_000.0, &each).dynamodb, 5.0); // 7 writes and 5 reads each
     /// ```
     pub fn cost(&self, runs: f64, each: &Consumption) -> Cost {
         let rounded = |dollars: f64| (dollars * 10_000.0).round() / 10_000.0;
