@@ -11,9 +11,9 @@ use belfry_core::definition::{Definition, MAX_PAYLOAD};
 use belfry_core::id::{ScheduleId, WorkflowId};
 use belfry_core::instant::{self, Instant};
 use belfry_core::invalid::Invalid;
-use belfry_core::schedule::{Catchup, Clock, Policies, Spec};
+use belfry_core::schedule::{Catchup, Clock, Spec};
+use belfry_core::view;
 use belfry_core::workflow::EVERYBODY;
-use belfry_core::{catchup, view};
 use chrono::Duration;
 use serde_json::{Value, json};
 use tracing::info;
@@ -34,21 +34,21 @@ const UNTIL_ROOM: Duration = Duration::minutes(1);
 
 /// What a change is for.
 #[derive(Clone)]
-struct Intent {
+pub(super) struct Intent {
     /// Its word in the change log.
-    verb: &'static str,
+    pub(super) verb: &'static str,
     /// Why the schedule is paused, if it is afterwards.
-    note: Option<String>,
+    pub(super) note: Option<String>,
     /// When that pause ends by itself.
-    until: Option<Instant>,
+    pub(super) until: Option<Instant>,
     /// When it counts from, if not from now.
-    since: Option<Instant>,
+    pub(super) since: Option<Instant>,
     /// How a resume catches up, if not by the schedule's own policy.
-    catchup: Option<Catchup>,
+    pub(super) catchup: Option<Catchup>,
 }
 
 impl Intent {
-    fn new(verb: &'static str, note: Option<String>) -> Intent {
+    pub(super) fn new(verb: &'static str, note: Option<String>) -> Intent {
         Intent { verb, note, until: None, since: None, catchup: None }
     }
 }
@@ -133,87 +133,6 @@ pub async fn patch(
     alter(app, caller, id, if_match, Intent::new("updated", None), edit).await
 }
 
-/// Pauses a schedule: after this returns, nothing of it launches by itself, until it is resumed or
-/// `until` has come.
-pub async fn pause(
-    app: &App,
-    caller: &Caller,
-    id: &ScheduleId,
-    note: Option<String>,
-    until: Option<Instant>,
-    if_match: Option<u64>,
-) -> Result<Saving, Refusal> {
-    if until.is_some_and(|until| until <= app.now()) {
-        return Err(Refusal::invalid("until", "must be in the future"));
-    }
-    let edit = |old: &Definition| Ok(Definition { paused: true, ..old.clone() });
-    let intent = Intent { until, ..Intent::new("paused", note) };
-    alter(app, caller, id, if_match, intent, edit).await
-}
-
-/// Ends the pause of a schedule whose time has come. The fires from that time on are its own again,
-/// though the tick that looks comes a little later. `None`: its pause does not end now.
-pub(crate) async fn end_pause(
-    app: &App,
-    id: &ScheduleId,
-    now: Instant,
-) -> Result<Option<Saving>, Refusal> {
-    let Stored::Schedule(both) = app.store.schedule(id).await? else { return Ok(None) };
-    let (clock, spec) = *both;
-    let Some(until) = spec.pause_until.filter(|until| clock.paused && *until <= now) else {
-        return Ok(None);
-    };
-    // In the owner's name: the change log says by the time that nobody asked for it.
-    let owner = Caller::in_the_name_of(&clock.owner);
-    let definition = Definition { paused: false, ..Definition::of(&clock, &spec) };
-    // A fire at the very end of the pause launches.
-    let since = Some(until - Duration::milliseconds(1));
-    let intent = Intent { since, ..Intent::new("resumed", None) };
-    change(app, &owner, clock, spec, definition, intent).await.map(Some)
-}
-
-/// Lets a paused schedule fire again. What it would have fired meanwhile is caught up as `catchup`
-/// says, or as its own policy does.
-pub async fn resume(
-    app: &App,
-    caller: &Caller,
-    id: &ScheduleId,
-    catchup: Option<Catchup>,
-    if_match: Option<u64>,
-) -> Result<Saving, Refusal> {
-    let edit = |old: &Definition| Ok(Definition { paused: false, ..old.clone() });
-    let intent = Intent { catchup, ..Intent::new("resumed", None) };
-    alter(app, caller, id, if_match, intent, edit).await
-}
-
-/// What a resume would catch up, without doing so.
-pub async fn preview_resume(
-    app: &App,
-    caller: &Caller,
-    id: &ScheduleId,
-    catchup: Option<Catchup>,
-) -> Result<Value, Refusal> {
-    let (clock, _) = load(app, caller, id).await?;
-    let now = app.now();
-    let policy = catchup.unwrap_or(clock.policies.catchup_policy);
-    let clock = Clock {
-        next_run_at: clock.next_run_at.filter(|_| clock.paused),
-        policies: Policies { catchup_policy: policy, ..clock.policies.clone() },
-        ..clock
-    };
-    let missed = match clock.read() {
-        Ok(readable) => catchup::preview(&clock, &readable.timetable, now),
-        Err(_) => None,
-    };
-    Ok(json!({
-        "catchup": policy,
-        "fires": missed.map_or(0, |missed| missed.fires.count),
-        "launches": missed.map_or(0, |missed| missed.launches),
-        "first": missed.map(|missed| instant::text(missed.fires.first)),
-        "last": missed.map(|missed| instant::text(missed.fires.last)),
-    }))
-}
-
 /// Deletes a schedule: after this returns, nothing of it launches. Its history stays.
 pub async fn delete(
     app: &App,
@@ -224,7 +143,7 @@ pub async fn delete(
     for _ in 0..TRIES {
         let (clock, spec) = load(app, caller, id).await?;
         check_revision(&clock, if_match)?;
-        let links = links(app, caller, id, spec.after_schedule_id.as_ref(), None).await?;
+        let links = links(app, &clock.owner, id, spec.after_schedule_id.as_ref(), None).await?;
         let now = app.now();
         emit_overdue(app, &clock, now).await?;
         let revision = clock.revision + 1;
@@ -331,7 +250,7 @@ async fn make(
 ) -> Result<Saving, Refusal> {
     let now = app.now();
     let version = resolve_version(app, caller, &caller.sub, &definition, None).await?;
-    let links = links(app, caller, id, None, Some(&definition)).await?;
+    let links = links(app, &caller.sub, id, None, Some(&definition)).await?;
     let created_at = instant::whole_second(now);
     let clock = Clock {
         schedule_id: id.clone(),
@@ -374,7 +293,7 @@ async fn make(
 }
 
 /// Reads, edits and writes a schedule, again if another writer came between.
-async fn alter(
+pub(super) async fn alter(
     app: &App,
     caller: &Caller,
     id: &ScheduleId,
@@ -401,7 +320,7 @@ async fn alter(
     Err(crowded())
 }
 
-async fn change(
+pub(super) async fn change(
     app: &App,
     caller: &Caller,
     old: Clock,
@@ -424,7 +343,7 @@ async fn change(
         return Ok(saving(false, &old, &old_spec, now));
     }
     let followed = old_spec.after_schedule_id.as_ref();
-    let links = links(app, caller, &old.schedule_id, followed, Some(&definition)).await?;
+    let links = links(app, &old.owner, &old.schedule_id, followed, Some(&definition)).await?;
     let moves = definition.timing != old.timing || definition.paused != old.paused;
     let policy = intent.catchup.unwrap_or(definition.policies.catchup_policy);
     let resumes = old.paused && !definition.paused && definition.timing == old.timing;

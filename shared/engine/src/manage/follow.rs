@@ -3,7 +3,7 @@
 use belfry_core::definition::Definition;
 use belfry_core::id::ScheduleId;
 
-use super::{Caller, Refusal};
+use super::Refusal;
 use crate::app::App;
 use crate::store::{Link, Stored};
 
@@ -13,10 +13,10 @@ const MAX_CHAIN: usize = 20;
 const MAX_FOLLOWERS: usize = 10;
 
 /// What is to be written so that schedule `id` follows the one `definition` names. The other must
-/// be the caller's, and following it must not lead back here.
+/// be `owner`'s too, and following it must not lead back here.
 pub(super) async fn links(
     app: &App,
-    caller: &Caller,
+    owner: &str,
     id: &ScheduleId,
     before: Option<&ScheduleId>,
     definition: Option<&Definition>,
@@ -27,7 +27,7 @@ pub(super) async fn links(
     }
     let mut links = Vec::new();
     if let Some(other) = wanted {
-        check(app, caller, id, other).await?;
+        check(app, owner, id, other).await?;
         links.push(Link::Follow(other.clone()));
     }
     if let Some(other) = before
@@ -38,12 +38,7 @@ pub(super) async fn links(
     Ok(links)
 }
 
-async fn check(
-    app: &App,
-    caller: &Caller,
-    id: &ScheduleId,
-    other: &ScheduleId,
-) -> Result<(), Refusal> {
+async fn check(app: &App, owner: &str, id: &ScheduleId, other: &ScheduleId) -> Result<(), Refusal> {
     let refuse = |problem: String| Err(Refusal::invalid("after_schedule_id", problem));
     let mut next = Some(other.clone());
     for hop in 0..MAX_CHAIN {
@@ -52,7 +47,7 @@ async fn check(
             return refuse(format!("leads back: {other} follows {id} already"));
         }
         let found = match app.store.schedule(&current).await? {
-            Stored::Schedule(both) if both.0.owner == caller.sub => Some(*both),
+            Stored::Schedule(both) if both.0.owner == owner => Some(*both),
             _ => None,
         };
         match found {

@@ -1,16 +1,13 @@
-//! The self-check's mark, its list of schedules, and the way back into the due index.
+//! The self-check's mark, and the way back into the due index.
 
-use belfry_core::id::ScheduleId;
 use belfry_core::instant::{self, Instant};
 use belfry_core::schedule::Clock;
 
 use super::clocks::is_refused;
 use super::expression::Update;
-use super::{FORMAT, Item, Store, conditions, number, part_key, string, text};
+use super::{FORMAT, Item, Owned, Store, conditions, number, part_key, string, text};
 use crate::fault::{Fault, sdk};
-use crate::tables::{
-    CLOCK, DUE_SHARD, NEXT_RUN_AT, OWNER_INDEX, PART, RECOVERY, SCHEDULE_ID, SPEC, USER_ID,
-};
+use crate::tables::{CLOCK, DUE_SHARD, NEXT_RUN_AT, PART, RECOVERY, SCHEDULE_ID};
 
 /// How far the self-check of a day came.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +15,7 @@ pub struct CheckMark {
     /// Which day's.
     pub day: Instant,
     /// Owner and name of the last schedule it came to.
-    pub from: Option<(String, ScheduleId)>,
+    pub from: Option<Owned>,
     /// Whether it came to the end.
     pub done: bool,
 }
@@ -60,34 +57,6 @@ impl Store {
         let put = self.client.put_item().table_name(&self.schedules).set_item(Some(item));
         put.send().await.map_err(sdk("move the self-check's mark"))?;
         Ok(())
-    }
-
-    /// Some of all schedules there are, from behind the one that was last; and which was last now,
-    /// if there are more. The index holds one small entry of each.
-    pub async fn some_schedules(
-        &self,
-        limit: usize,
-        from: Option<(String, ScheduleId)>,
-    ) -> Result<(Vec<ScheduleId>, Option<(String, ScheduleId)>), Fault> {
-        let start = from.map(|(owner, id)| {
-            let mut key = part_key(&id, SPEC);
-            key.insert(USER_ID.into(), text(owner));
-            key
-        });
-        let page = self
-            .client
-            .scan()
-            .table_name(&self.schedules)
-            .index_name(OWNER_INDEX)
-            .limit(limit as i32)
-            .set_exclusive_start_key(start)
-            .send()
-            .await
-            .map_err(sdk("list all schedules"))?;
-        let id = |item: &Item| string(item, SCHEDULE_ID)?.parse::<ScheduleId>().ok();
-        let last = page.last_evaluated_key();
-        let last = last.and_then(|key| Some((string(key, USER_ID)?.to_owned(), id(key)?)));
-        Ok((page.items().iter().filter_map(id).collect(), last))
     }
 
     /// Puts a clock back into the due index, with a next run if it has none. `false`: somebody

@@ -9,6 +9,7 @@ mod conditions;
 mod expression;
 mod history;
 mod limits;
+mod listing;
 mod queued;
 mod runs;
 mod schedules;
@@ -28,8 +29,9 @@ pub use check::CheckMark;
 pub use clocks::{DuePage, Duty, Slot};
 pub use history::{Changes, Traces, is_change_cursor};
 pub use limits::Spent;
+pub use listing::Owned;
 pub use runs::{Claim, Claimant, History, HistoryQuery, Outcome, Put};
-pub use schedules::{Change, Created, Edit, Link, Owned, Saved, Stored};
+pub use schedules::{Change, Created, Edit, Link, Saved, Stored};
 pub use workflows::{Published, VersionHead, Versions};
 
 use crate::fault::{Fault, sdk};
