@@ -1,6 +1,7 @@
 //! The daily self-check: lost fires are seen, and clocks that drifted are brought back.
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use belfry_engine::app::App;
 use belfry_tests::World;
 use chrono::Duration;
 use serde_json::{Value, json};
@@ -84,4 +85,13 @@ async fn a_workflow_that_is_gone_is_a_warning_and_a_failed_run() {
     delete.key("workflow_id", text("w")).key("version", version).send().await.unwrap();
     let schedule = world.ok("GET", "/schedules/s", &Value::Null).await;
     assert_eq!(schedule["warnings"][0]["code"], "missing_workflow");
+    // A warm launcher knows the version still; one that starts now does not.
+    let sdk = world.services.sdk();
+    let time = std::sync::Arc::new(world.time.clone());
+    let mut app = App::new(&sdk, world.app.settings.clone(), time).unwrap();
+    app.metrics = belfry_engine::metrics::to_nowhere;
+    let world = world.replace_app(app);
+    world.pass(Duration::hours(1)).await;
+    let run = &world.runs("s").await[0];
+    assert_eq!((&run["status"], &run["reason"]), (&json!("FAILED"), &json!("workflow_missing")));
 }

@@ -81,7 +81,12 @@ impl Kind {
             Kind::Executor => {
                 let detail = &event["detail"];
                 let id = detail["run_id"].as_str()?.parse().ok()?;
-                Some((id, Feedback::read(detail).ok()?))
+                // Nobody hears a refusal: better without its result than not at all.
+                let mut detail = detail.clone();
+                if !fits(&detail["result"]) {
+                    detail["result"] = Value::Null;
+                }
+                Some((id, Feedback::read(&detail).ok()?))
             }
         }
     }
@@ -212,6 +217,8 @@ mod tests {
             &event(json!({"run_id": RUN, "status": "FAILED", "error": "no"})),
             Some((Status::Failed, Some("no"), None)),
         );
+        let long = json!({"run_id": RUN, "status": "SUCCESS", "result": "x".repeat(MAX_RESULT)});
+        check(&event(long), Some((Status::Success, None, None)));
         check(&event(json!({"run_id": RUN, "status": "DONE"})), None);
         check(&event(json!({"status": "SUCCESS"})), None);
         check(&json!({"run_id": RUN, "revision": 1}), None);
