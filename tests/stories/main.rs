@@ -10,6 +10,7 @@ mod changes;
 mod checking;
 mod console;
 mod cost;
+mod counting;
 mod document;
 mod editor;
 mod edits;
