@@ -13,6 +13,8 @@ NO_VENV := make: python3 with venv and ensurepip is needed (Debian: apt-get inst
 STACK ?= belfry
 JWT_AUDIENCE ?= belfry
 TABLES ?= keep
+REGION ?= $(or $(AWS_REGION),$(AWS_DEFAULT_REGION))
+IN_REGION = SAM_CLI_TELEMETRY=0 $(if $(REGION),AWS_DEFAULT_REGION='$(REGION)')
 EXAMPLES ?= 25
 SEEDS ?= 2000
 FROM ?= 1
@@ -83,14 +85,14 @@ build: $(if $(filter-out x86_64,$(or $(ARCH),arm64)),$(CARGO_LAMBDA)) ## Build t
 	@for arch in $(or $(ARCH),x86_64 arm64); do infra/deploy/build.sh $$arch $(FUNCTIONS) || exit 1; done
 
 .PHONY: deploy
-deploy: $(SAM) ## Deploy to AWS (JWT_ISSUER=https://... STACK=belfry ARCH=arm64 BUCKET= PARAMETERS='Name=value ...')
-	@STACK='$(STACK)' ARCH='$(or $(ARCH),arm64)' BUCKET='$(BUCKET)' PARAMETERS='$(PARAMETERS)' \
+deploy: $(SAM) ## Deploy to AWS (JWT_ISSUER=https://... STACK=belfry REGION= ARCH=arm64 BUCKET= PARAMETERS='Name=value ...')
+	@$(IN_REGION) STACK='$(STACK)' ARCH='$(or $(ARCH),arm64)' BUCKET='$(BUCKET)' PARAMETERS='$(PARAMETERS)' \
 	  JWT_ISSUER='$(JWT_ISSUER)' JWT_AUDIENCE='$(JWT_AUDIENCE)' infra/deploy/deploy.sh
 
 .PHONY: destroy
-destroy: $(SAM) ## Delete a deployment (STACK=belfry); its tables stay, unless TABLES=delete
-	@.tools/deploy/bin/python infra/deploy/account.py
-	@SAM_CLI_TELEMETRY=0 .tools/deploy/bin/python infra/deploy/destroy.py '$(STACK)' '$(TABLES)'
+destroy: $(SAM) ## Delete a deployment (STACK=belfry REGION=); its tables stay, unless TABLES=delete
+	@$(IN_REGION) .tools/deploy/bin/python infra/deploy/account.py
+	@$(IN_REGION) .tools/deploy/bin/python infra/deploy/destroy.py '$(STACK)' '$(TABLES)'
 
 .PHONY: template
 template: $(SAM) ## Write plain CloudFormation to target/cloudformation.json, for who has no SAM
