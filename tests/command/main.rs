@@ -1,6 +1,7 @@
 //! The `belfry` command as its users meet it: a process, its output, its ports.
 
 mod api;
+mod cost;
 mod crash;
 mod dev;
 mod disk;

@@ -10,7 +10,7 @@ use belfry_core::schedule::Overlap;
 use belfry_core::units::{self, Capacity, Fire};
 use belfry_core::workflow::Completion;
 use belfry_engine::app::App;
-use belfry_engine::log;
+use belfry_engine::{log, metrics};
 use belfry_tests::World;
 use chrono::Duration;
 use serde_json::{Value, json};
@@ -265,12 +265,9 @@ async fn functions_log_and_measure_as_much_as_the_cost_ledger_says() {
     world.tick().await;
     assert_eq!(world.recover().await["looked_at"], 0);
     let names = |lines: &[Value]| -> BTreeSet<String> {
-        let metrics = |line: &Value| {
-            let function = line["Function"].as_str().unwrap().to_owned();
-            let named = line["_aws"]["CloudWatchMetrics"][0]["Metrics"].as_array().unwrap().clone();
-            named.into_iter().map(move |metric| format!("{function} {}", metric["Name"]))
-        };
-        lines.iter().flat_map(metrics).collect()
+        let named = |line: &Value| line["_aws"]["CloudWatchMetrics"][0]["Metrics"].clone();
+        let metrics = lines.iter().flat_map(|line| named(line).as_array().unwrap().clone());
+        metrics.map(|metric| metric["Name"].as_str().unwrap().to_owned()).collect()
     };
     let mut seen = names(&METRICS.lock().unwrap());
     let idle = taken();
@@ -282,6 +279,9 @@ async fn functions_log_and_measure_as_much_as_the_cost_ledger_says() {
     let fire = taken() - idle;
     println!("bytes of log: idle {idle}, a fire {fire}; metrics: {}", seen.len());
     assert_eq!(seen.len() as f64, units::METRICS, "{seen:#?}");
+    let told: BTreeSet<_> = metrics::METRICS.iter().map(|name| name.as_str().to_owned()).collect();
+    let seldom: Vec<_> = told.difference(&seen).collect();
+    assert_eq!(seldom, ["schedules_failing"], "a metric is billed in the hours it is told");
     let close = |counted: usize, told: f64| {
         assert!(counted as f64 <= told && counted as f64 > 0.85 * told, "{counted} {told}");
     };

@@ -26,8 +26,6 @@ const WAIT_MS: f64 = 500.0;
 const PLATFORM_LOG_BYTES: f64 = 400.0;
 /// CloudWatch keeps log lines compressed, to about this part.
 const LOG_COMPRESSION: f64 = 0.15;
-/// Dashboards of the template.
-const DASHBOARDS: f64 = 1.0;
 const GB: f64 = 1_000_000_000.0;
 
 /// What a deployment does in a month, and how.
@@ -55,7 +53,7 @@ pub struct Load {
     pub run_ttl_days: f64,
     /// Days a log line is kept.
     pub log_days: f64,
-    /// Metrics that alarms look at.
+    /// Alarms, each of one metric.
     pub alarms: f64,
     /// Memory of every function, in MB.
     pub memory_mb: f64,
@@ -76,20 +74,26 @@ impl Default for Load {
             payload_bytes: 1024,
             batch: 1.0,
             api_calls: 0.0,
-            event_bus: false,
+            event_bus: true,
             due_shards: 8.0,
             run_ttl_days: 90.0,
             log_days: 30.0,
-            alarms: ALARM_METRICS,
-            memory_mb: 256.0,
+            alarms: ALARMS,
+            memory_mb: MEMORY_MB,
             call_ms: 10.0,
             target_ms: 100.0,
         }
     }
 }
 
-/// Metrics that the alarms of the template look at.
-pub const ALARM_METRICS: f64 = 12.0;
+/// Alarms of the template, each of which looks at one metric.
+pub const ALARMS: f64 = 21.0;
+/// Dashboards of the template.
+pub const DASHBOARDS: f64 = 1.0;
+/// Secrets of the template.
+pub const SECRETS: f64 = 2.0;
+/// Memory of the template's functions, in MB.
+pub const MEMORY_MB: f64 = 512.0;
 
 /// A line of a bill.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -141,6 +145,7 @@ impl Load {
         self.functions(&mut lines, fires);
         self.doors(&mut lines, fires);
         self.watching(&mut lines, fires);
+        lines.add(Billed::Secrets, "signing and run token keys", true, SECRETS);
         let lines = lines.lines;
         let sum = |of: &dyn Fn(&Line) -> f64| lines.iter().map(of).sum::<f64>();
         let total = sum(&|line| line.usd);
@@ -178,10 +183,10 @@ impl Load {
         let schedules = self.schedules * (schedule + 3.0 * units::ITEM_OVERHEAD);
         let due = units::SCHEDULE_INDEX_BYTES + 2.0 * units::ITEM_OVERHEAD;
         let storage = Billed::TableStorage;
-        lines.add(storage, "schedules", true, (schedules + self.schedules * due) / GB);
-        lines.add(storage, "runs, kept for their days", false, (run_bytes + index_bytes) / GB);
-        lines.add(Billed::PointInTimeRecovery, "schedules", true, schedules / GB);
-        lines.add(Billed::PointInTimeRecovery, "runs", false, run_bytes / GB);
+        lines.add(storage, "schedules, stored", true, (schedules + self.schedules * due) / GB);
+        lines.add(storage, "runs, stored for their days", false, (run_bytes + index_bytes) / GB);
+        lines.add(Billed::PointInTimeRecovery, "schedules, backed up", true, schedules / GB);
+        lines.add(Billed::PointInTimeRecovery, "runs, backed up", false, run_bytes / GB);
     }
 
     fn queue(&self, lines: &mut Lines<'_>, fires: f64) {
@@ -220,7 +225,7 @@ impl Load {
         lines.add(Billed::GatewayCalls, "executors' reports", false, reports);
         lines.add(Billed::GatewayCalls, "calls of the API", false, self.api_calls);
         let events = if self.event_bus { units::EVENTS * fires } else { 0.0 };
-        lines.add(Billed::BusEvents, "what happens to runs", false, events);
+        lines.add(Billed::BusEvents, "events of runs", false, events);
     }
 
     fn watching(&self, lines: &mut Lines<'_>, fires: f64) {
@@ -231,11 +236,11 @@ impl Load {
         let idle = idle * MINUTES_A_MONTH / GB;
         let calls = fires / self.batch + self.reports(fires) + self.api_calls;
         let busy = (fires * units::FIRE_LOG_BYTES + calls * PLATFORM_LOG_BYTES) / GB;
-        lines.add(Billed::LogIngestion, "idle", true, idle);
-        lines.add(Billed::LogIngestion, "fires and calls", false, busy);
+        lines.add(Billed::LogIngestion, "log of idle calls", true, idle);
+        lines.add(Billed::LogIngestion, "log of fires and calls", false, busy);
         let kept = LOG_COMPRESSION * self.log_days / DAYS_A_MONTH;
-        lines.add(Billed::LogStorage, "idle, compressed", true, idle * kept);
-        lines.add(Billed::LogStorage, "fires and calls, compressed", false, busy * kept);
+        lines.add(Billed::LogStorage, "the first, compressed", true, idle * kept);
+        lines.add(Billed::LogStorage, "the second, compressed", false, busy * kept);
     }
 
     /// Reports that come over the API.
@@ -295,6 +300,8 @@ pub struct RunCost {
     pub sqs: f64,
     /// Launcher.
     pub lambda: f64,
+    /// Events.
+    pub eventbridge: f64,
     /// Logs.
     pub cloudwatch: f64,
     /// All of it.
@@ -318,13 +325,14 @@ pub fn of_runs(runs: f64, overlap_policy: Overlap, payload_bytes: usize) -> RunC
         lines.map(|line| line.usd).sum::<f64>()
     };
     let (dynamodb, sqs) = (of("DynamoDB"), of("SQS"));
-    let (lambda, cloudwatch) = (of("Lambda"), of("CloudWatch"));
+    let (lambda, eventbridge, cloudwatch) = (of("Lambda"), of("EventBridge"), of("CloudWatch"));
     RunCost {
         dynamodb: rounded(dynamodb),
         sqs: rounded(sqs),
         lambda: rounded(lambda),
+        eventbridge: rounded(eventbridge),
         cloudwatch: rounded(cloudwatch),
-        total: rounded(dynamodb + sqs + lambda + cloudwatch),
+        total: rounded(dynamodb + sqs + lambda + eventbridge + cloudwatch),
         region: prices.region,
         as_of: prices.as_of,
     }
@@ -384,15 +392,15 @@ mod tests {
         let tracked = Load { completion: Completion::Tracked, ..Load::default() };
         assert!(has(tracked, Billed::GatewayCalls));
         assert!(!has(Load::default(), Billed::GatewayCalls));
-        assert!(has(Load { event_bus: true, ..Load::default() }, Billed::BusEvents));
-        assert!(!has(Load::default(), Billed::BusEvents));
+        assert!(has(Load::default(), Billed::BusEvents));
+        assert!(!has(Load { event_bus: false, ..Load::default() }, Billed::BusEvents));
     }
 
     #[test]
     fn a_minutely_schedule_adds_cents_and_no_runs_add_nothing() {
         let cost = of_runs(43_800.0, Overlap::Skip, 2);
-        assert!(cost.total > 0.3 && cost.total < 0.7, "{cost:?}");
-        let parts = cost.dynamodb + cost.sqs + cost.lambda + cost.cloudwatch;
+        assert!(cost.total > 0.3 && cost.total < 1.0, "{cost:?}");
+        let parts = cost.dynamodb + cost.sqs + cost.lambda + cost.eventbridge + cost.cloudwatch;
         assert!((cost.total - parts).abs() < 0.0003);
         assert_eq!(of_runs(0.0, Overlap::Skip, 2).total, 0.0);
     }

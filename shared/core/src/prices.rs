@@ -42,6 +42,8 @@ pub enum Billed {
     LogIngestion,
     /// CloudWatch: a gigabyte of log lines kept for a month.
     LogStorage,
+    /// Secrets Manager: a secret for a month.
+    Secrets,
     /// EventBridge Scheduler: invocations. Not ours: what we are compared with.
     SchedulerInvocations,
 }
@@ -79,7 +81,7 @@ impl Price {
 pub struct Prices {
     /// Where they hold.
     pub region: String,
-    /// The month of the oldest page a number is from.
+    /// When they were looked up; how old each page was then, its row says.
     pub as_of: String,
     /// A row for everything that is billed, in order.
     pub rows: Vec<Price>,
@@ -87,14 +89,15 @@ pub struct Prices {
 
 /// The region of the table.
 pub const REGION: &str = "us-east-1";
-/// The month of the oldest page a number of the table is from.
-pub const AS_OF: &str = "2025-01";
+/// When the table was looked up.
+pub const AS_OF: &str = "2026-11";
 
 const DYNAMODB: &str = "https://aws.amazon.com/dynamodb/pricing/on-demand/";
 const SQS: &str = "https://aws.amazon.com/sqs/pricing/";
 const LAMBDA: &str = "https://aws.amazon.com/lambda/pricing/";
 const CLOUDWATCH: &str = "https://aws.amazon.com/cloudwatch/pricing/";
 const EVENTBRIDGE: &str = "https://aws.amazon.com/eventbridge/pricing/";
+const SECRETS: &str = "https://aws.amazon.com/secrets-manager/pricing/";
 const GATEWAY: &str = "https://aws.amazon.com/api-gateway/pricing/";
 
 const MILLION: f64 = 1_000_000.0;
@@ -141,6 +144,8 @@ impl Default for Prices {
             LogIngestion "CloudWatch" "GB", 1.0, 0.50, free 5.0, CLOUDWATCH,
                 "factualminds.com/blog/amazon-cloudwatch-pricing-metrics-logs-alarms-dashboards, 2026-06";
             LogStorage "CloudWatch" "GB-month", 1.0, 0.03, free 0.0, CLOUDWATCH,
+                "no page with the number was read: check it";
+            Secrets "Secrets Manager" "secret-month", 1.0, 0.40, free 0.0, SECRETS,
                 "no page with the number was read: check it";
             SchedulerInvocations "EventBridge Scheduler" "invocation", MILLION, 1.00, free 14.0 * MILLION, EVENTBRIDGE,
                 "cloudburn.io/blog/amazon-eventbridge-pricing, 2026-03; the free 14 million by AWS's price list of 2025-01";

@@ -123,7 +123,7 @@ pub const SCHEDULE_INDEX_BYTES: f64 = 200.0;
 /// What DynamoDB adds to every item, and to every entry of an index.
 pub const ITEM_OVERHEAD: f64 = 100.0;
 
-/// Metrics, each a name and a function.
+/// Metrics that are told every minute, or at every launch.
 pub const METRICS: f64 = 27.0;
 
 /// Bytes of log a tick with nothing due writes, and a recovery with nothing to do.

@@ -37,11 +37,11 @@ pub(crate) struct Cost {
     /// Calls of the API in a month, besides executors' reports
     #[arg(long, value_name = "N", default_value = "0", value_parser = amount)]
     api_calls: f64,
-    /// An event bus is told what happens
+    /// No event bus is told what happens
     #[arg(long)]
-    event_bus: bool,
+    no_event_bus: bool,
     /// Memory of the functions
-    #[arg(long, value_name = "MB", default_value = "256", value_parser = amount)]
+    #[arg(long, value_name = "MB", default_value = "512", value_parser = amount)]
     memory_mb: f64,
     /// Milliseconds of a call to DynamoDB or SQS; measure yours
     #[arg(long, value_name = "MS", default_value = "10", value_parser = amount)]
@@ -135,7 +135,7 @@ impl Cost {
             payload_bytes: (self.payload_kb * 1024.0) as usize,
             batch: f64::from(self.batch),
             api_calls: self.api_calls,
-            event_bus: self.event_bus,
+            event_bus: !self.no_event_bus,
             memory_mb: self.memory_mb,
             call_ms: self.call_ms,
             target_ms: self.target_ms,
@@ -147,7 +147,7 @@ impl Cost {
 fn print(out: &mut impl Write, load: &Load, bill: &Bill, prices: &Prices) -> io::Result<()> {
     writeln!(
         out,
-        "{} schedules, {} fires a day, {} a month; US dollars, {}, prices of {} or later\n",
+        "{} schedules, {} fires a day, {} a month; US dollars, {}, prices looked up {}\n",
         grouped(load.schedules),
         grouped(load.fires_per_day),
         grouped(bill.fires),
