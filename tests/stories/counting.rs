@@ -140,7 +140,10 @@ async fn the_daily_check_consumes_what_the_cost_ledger_says() {
         let fires = 1440 / every;
         for _ in 0..fires {
             world.pass_without_ticks(Duration::minutes(every - 1)).await;
-            world.recover().await;
+            // Each of them sweeps two hours at most.
+            for _ in 0..=every / 120 {
+                world.recover().await;
+            }
             world.tick().await;
             world.pass_without_ticks(Duration::minutes(1)).await;
         }

@@ -62,6 +62,7 @@ async fn put_records_of_the_first_format(world: &World) {
         ("user_id", text("ann")),
         ("payload", text(r#"{"say":"hello"}"#)),
         ("inject_metadata", AttributeValue::Bool(true)),
+        ("revision", number("1")),
         ("updated_at", text("2025-12-31T00:00:00Z")),
     ]);
     put(world, &settings.schedules_table, clock).await;

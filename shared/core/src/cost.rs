@@ -356,7 +356,7 @@ mod tests {
         let sum: f64 = some.lines.iter().map(|line| line.usd).sum();
         assert!((some.total - sum).abs() < 1e-9);
         // The daily check reads what was fired; all else that is fixed is what it was.
-        assert!(some.fixed - idle.fixed < 0.01 && some.fixed >= idle.fixed);
+        assert!(some.fixed - idle.fixed < 0.1 && some.fixed >= idle.fixed);
         let grown = (more.total - more.fixed) / (some.total - some.fixed);
         assert!((1.9..=2.0).contains(&grown), "{grown}");
     }
