@@ -10,6 +10,7 @@ mod changes;
 mod checking;
 mod console;
 mod cost;
+mod declaring;
 mod document;
 mod editor;
 mod edits;
