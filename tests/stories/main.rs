@@ -24,4 +24,7 @@ mod pausing;
 mod policies;
 mod queueing;
 mod recovering;
+mod resource_answers;
+mod resource_workflows;
+mod resources;
 mod targets;
