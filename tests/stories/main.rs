@@ -25,4 +25,7 @@ mod policies;
 mod queueing;
 mod recovering;
 mod restoring;
+mod resource_answers;
+mod resource_workflows;
+mod resources;
 mod targets;

@@ -27,6 +27,7 @@ pub mod overview;
 pub mod plan;
 pub mod prices;
 pub mod recovery;
+pub mod resource;
 pub mod run;
 pub mod schedule;
 pub mod set;

@@ -8,6 +8,7 @@ use aws_config::SdkConfig;
 use aws_config::retry::RetryConfig;
 use belfry_core::id::WorkflowId;
 use belfry_core::instant::Instant;
+use belfry_core::network::Reachable;
 use belfry_core::workflow::Workflow;
 use belfry_time::{SystemTime, Time};
 use chrono::SubsecRound;
@@ -117,4 +118,10 @@ impl App {
 #[expect(clippy::disallowed_methods, reason = "the edge where a function reads its environment")]
 fn settings_from_environment() -> Result<Settings, Vec<BadSetting>> {
     Settings::read(|name| std::env::var(name).ok())
+}
+
+/// The addresses a function may reach, for one that could not read the rest of its settings.
+#[expect(clippy::disallowed_methods, reason = "the edge where a function reads its environment")]
+pub(crate) fn reachable_from_environment() -> Reachable {
+    Settings::reachable(|name| std::env::var(name).ok())
 }

@@ -52,6 +52,8 @@ pub struct Settings {
     pub signing_key: Secret,
     /// Makes the tokens executors report with; empty makes none.
     pub run_token_key: Secret,
+    /// Who owns what a stack makes without naming an owner.
+    pub resource_owner: String,
 }
 
 /// A secret that does not print.
@@ -119,6 +121,7 @@ rows! {
     LAUNCH_LEASE_S Some("60"), "seconds a launcher may hold a run before another delivery takes it over";
     EVENT_BUS Some(""), "EventBridge bus that is told what happens to runs and schedules; empty tells nobody";
     TARGET_TIMEOUT_MS Some("10000"), "time a target may take to answer; shorter than the lease";
+    RESOURCE_OWNER Some("cloudformation"), "owner of the schedules and workflows of a CloudFormation stack that names none";
 }
 
 /// A shorter key can be guessed.
@@ -167,11 +170,21 @@ impl Settings {
             event_bus: reader.text("EVENT_BUS"),
             signing_key: reader.secret("SIGNING_KEY"),
             run_token_key: reader.secret("RUN_TOKEN_KEY"),
+            resource_owner: reader.text("RESOURCE_OWNER"),
         };
         if settings.target_timeout >= settings.launch_lease {
             reader.problem("TARGET_TIMEOUT_MS", "must be shorter than LAUNCH_LEASE_S");
         }
         if reader.problems.is_empty() { Ok(settings) } else { Err(reader.problems) }
+    }
+}
+
+impl Settings {
+    /// The addresses HTTP targets may have, whatever is wrong with other settings; what cannot be
+    /// read allows none.
+    pub fn reachable(lookup: impl Fn(&str) -> Option<String>) -> Reachable {
+        let mut reader = Reader { lookup, problems: Vec::new() };
+        Reachable { allowed: reader.networks("ALLOWED_TARGET_NETWORKS") }
     }
 }
 
