@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 const WRITES: [&str; 4] = ["PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"];
 
-const READS: [&str; 3] = ["GetItem", "BatchGetItem", "Query"];
+const READS: [&str; 4] = ["GetItem", "BatchGetItem", "Query", "Scan"];
 
 /// An HTTP client for the SDK that counts.
 #[derive(Clone, Debug)]

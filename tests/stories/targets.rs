@@ -7,6 +7,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
+use belfry_core::units;
 use belfry_engine::app::App;
 use belfry_engine::metrics;
 use chrono::Duration;
@@ -175,6 +176,8 @@ async fn a_bus_is_told_what_happens_to_runs_and_schedules() {
         })
         .collect();
     told.sort();
+    let of_good = told.iter().filter(|event| event.starts_with("good ")).count();
+    assert_eq!(of_good as f64, units::EVENTS, "what the cost ledger reckons with");
     assert_eq!(
         told,
         [

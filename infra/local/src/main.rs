@@ -21,6 +21,8 @@ enum Command {
     Dev(cli::dev::Dev),
     /// Show when an expression fires
     Preview(cli::preview::Preview),
+    /// Reckon up what a deployment costs a month
+    Cost(cli::cost::Cost),
     /// Print a token for the API of this machine
     Token(cli::token::Token),
     /// Work with schedules over the API
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
     match Belfry::parse().command {
         Command::Dev(dev) => dev.run(),
         Command::Preview(preview) => preview.run(),
+        Command::Cost(cost) => cost.run(),
         Command::Token(token) => token.run(),
         Command::Schedules(schedules) => schedules.run(),
         Command::Runs(runs) => runs.run(),

@@ -8,6 +8,7 @@ pub mod backfill;
 pub mod catchup;
 pub mod change;
 pub mod check;
+pub mod cost;
 pub mod definition;
 pub mod diff;
 pub mod expected;
@@ -33,6 +34,7 @@ pub mod schedule;
 pub mod set;
 pub mod stats;
 pub mod trace;
+pub mod units;
 pub mod view;
 pub mod workflow;
 
