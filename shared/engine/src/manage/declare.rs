@@ -4,6 +4,7 @@
 use belfry_core::definition::Definition;
 use belfry_core::id::{ScheduleId, SetName};
 use belfry_core::schedule::{Clock, Spec};
+use belfry_core::set::declaration::says_paused;
 use belfry_core::set::{Holder, Standing, standing};
 use serde_json::Value;
 
@@ -137,10 +138,4 @@ pub(super) fn check_member(
         }
         Standing::Member | Standing::Free => Ok(()),
     }
-}
-
-/// Whether a body says whether the schedule is paused.
-pub(super) fn says_paused(body: &Value) -> bool {
-    let said = |field: &str| body.get(field).is_some_and(|value| !value.is_null());
-    said("paused") || said("enabled")
 }
