@@ -97,20 +97,17 @@ class Firing:
         report.equal("no fire came twice", len(keys), len(set(keys)))
 
     def queue(self):
-        messages = drain(self.scene, self.scene.jobs)
-        bodies = [json.loads(message["Body"]) for message in messages]
-        ids = [body["metadata"]["run_id"] for body in bodies]
-        launched = {run["run_id"]: run for run in self.launched("by-queue")}
-        self.scene.report.expect(
-            f"the SQS target got {len(ids)} messages, one a fire",
-            ids and len(ids) == len(set(ids)) and set(ids) <= launched.keys() | set(ids),
-            ids,
-        )
-        first = messages[0]
+        launched = {run["run_id"]: run["external_run_id"] for run in self.launched("by-queue")}
+        messages = [
+            (json.loads(message["Body"])["metadata"]["run_id"], message["MessageId"])
+            for message in drain(self.scene, self.scene.jobs)
+        ]
+        sent = dict(messages)
+        self.scene.report.equal("the SQS target got no fire twice", len(messages), len(sent))
         self.scene.report.equal(
-            "the record names the message the target has",
-            launched[ids[0]]["external_run_id"],
-            first["MessageId"],
+            f"it got all {len(launched)} that were launched, and the records name its messages",
+            {run_id: sent.get(run_id) for run_id in launched},
+            launched,
         )
 
     def ledger(self):

@@ -14,6 +14,7 @@ from faults import Faults
 from firing import Firing
 from issuer import Issuer
 from report import Report
+from reporting import make_machine, reporting
 from roles import roles
 from scene import Scene
 from stack import Stack
@@ -49,8 +50,10 @@ def set_up(report, emulator, issuer, target):
     stack = Stack(
         emulator,
         issuer,
+        TargetStateMachineArns=make_machine(emulator),
         TargetQueueArns=f"arn:aws:sqs:{REGION}:{ACCOUNT}:jobs",
-        AllowedTargetNetworks="127.0.0.0/8",
+        # The target's, and where the emulator wants to be told how a custom resource went.
+        AllowedTargetNetworks="127.0.0.0/8,::1/128",
         # The least the template allows, so that what recovery does is seen within minutes.
         LostAfterS=60,
         LaunchLeaseS=31,
@@ -74,6 +77,8 @@ def play(scene):
         faults = Faults(scene)
     with report.subject("Schedules are made"):
         firing = Firing(scene)
+    with report.subject("Executors report"):
+        reporting(scene)
     with report.subject("What each function may do"):
         roles(scene)
     with report.subject("An update without a change"):
