@@ -23,4 +23,5 @@ mod pausing;
 mod policies;
 mod queueing;
 mod recovering;
+mod scale;
 mod targets;

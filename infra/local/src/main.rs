@@ -19,6 +19,8 @@ struct Belfry {
 enum Command {
     /// Run the whole system on this machine, on embedded services
     Dev(cli::dev::Dev),
+    /// Show what a burst of fires would come to in AWS
+    Capacity(cli::capacity::Capacity),
     /// Show when an expression fires
     Preview(cli::preview::Preview),
     /// Print a token for the API of this machine
@@ -39,6 +41,7 @@ enum Command {
 fn main() -> ExitCode {
     match Belfry::parse().command {
         Command::Dev(dev) => dev.run(),
+        Command::Capacity(capacity) => capacity.run(),
         Command::Preview(preview) => preview.run(),
         Command::Token(token) => token.run(),
         Command::Schedules(schedules) => schedules.run(),

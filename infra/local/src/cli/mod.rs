@@ -1,5 +1,6 @@
 //! The subcommands.
 
+pub(crate) mod capacity;
 mod client;
 pub(crate) mod dev;
 pub(crate) mod preview;
