@@ -77,7 +77,7 @@ pub const LAUNCH_QUEUE: &str = "belfry-launch";
 /// The queue through which ticks hand over.
 pub const TICK_QUEUE: &str = "belfry-ticks";
 /// Longer than a tick takes: it hands over before it is killed.
-const TICK_VISIBILITY_S: &str = "90";
+const TICK_VISIBILITY_S: &str = "60";
 /// A hand-over is of no use beyond its minute, and needs no dead letters: the rule's next tick finds
 /// what it named.
 const TICK_RETENTION_S: &str = "120";

@@ -33,6 +33,7 @@ pub mod prices;
 pub mod recovery;
 pub mod run;
 pub mod schedule;
+pub mod set;
 pub mod stats;
 pub mod trace;
 pub mod view;

@@ -102,9 +102,9 @@ impl App {
         format!("{}.{number}", self.time.now().timestamp_micros())
     }
 
-    /// Publishes what a function counted.
-    pub fn count(&self, function: &str, metrics: &[Metric]) {
-        (self.metrics)(&metrics::line(function, metrics, self.now()));
+    /// Publishes what was counted.
+    pub fn count(&self, metrics: &[Metric]) {
+        (self.metrics)(&metrics::line(&self.settings.deployment, metrics, self.now()));
     }
 
     /// A workflow version, remembered: it never changes.

@@ -14,6 +14,8 @@ use serde::de::DeserializeOwned;
 /// Everything a deployment decides.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// What its metrics are told apart by.
+    pub deployment: String,
     /// Table of clocks, specs and changes.
     pub schedules_table: String,
     /// Table of runs.
@@ -94,6 +96,7 @@ macro_rules! rows {
 }
 
 rows! {
+    DEPLOYMENT Some("belfry"), "name of the deployment, by which its metrics are told from another's";
     SCHEDULES_TABLE None, "table of clocks, specs and changes";
     RUNS_TABLE None, "table of runs";
     WORKFLOWS_TABLE None, "table of workflow versions";
@@ -135,6 +138,7 @@ impl Settings {
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Settings, Vec<BadSetting>> {
         let mut reader = Reader { lookup, problems: Vec::new() };
         let settings = Settings {
+            deployment: reader.text("DEPLOYMENT"),
             schedules_table: reader.text("SCHEDULES_TABLE"),
             runs_table: reader.text("RUNS_TABLE"),
             workflows_table: reader.text("WORKFLOWS_TABLE"),
