@@ -2,6 +2,7 @@
 //! remembers what it was given, and a meter on every request.
 
 pub mod checker;
+pub mod crowd;
 pub mod door;
 pub mod embedded;
 pub mod executor;

@@ -29,4 +29,5 @@ mod resource_answers;
 mod resource_workflows;
 mod resources;
 mod restoring;
+mod scale;
 mod targets;
