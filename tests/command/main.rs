@@ -6,6 +6,7 @@ mod crash;
 mod dev;
 mod disk;
 mod preview;
+mod resource;
 
 use std::path::PathBuf;
 

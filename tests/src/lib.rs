@@ -2,15 +2,18 @@
 //! remembers what it was given, and a meter on every request.
 
 pub mod checker;
+pub mod crowd;
 pub mod door;
 pub mod embedded;
 pub mod executor;
 pub mod flaky;
 pub mod meter;
 pub mod sim;
+pub mod stack;
 pub mod world;
 
 pub use executor::{Executor, Launch};
 pub use flaky::Flaky;
 pub use meter::Meter;
+pub use stack::Stack;
 pub use world::World;

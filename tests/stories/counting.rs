@@ -198,7 +198,7 @@ async fn runs_and_schedules_are_as_large_as_the_cost_ledger_says() {
             let keys: &[&[&str]] = match table {
                 "run" => &[&["schedule_id", "run_at", "sweep"]],
                 _ => &[
-                    &["due_shard", "next_run_at", "schedule_id", "sk"],
+                    &["due_shard", "next_run_at", "schedule_id", "sk", "owner"],
                     &["user_id", "schedule_id", "sk"],
                 ],
             };

@@ -149,6 +149,7 @@ fn the_cost_ledger_reckons_with_what_the_template_deploys() {
     assert_eq!(count("CloudWatch::Alarm"), cost::ALARMS);
     assert_eq!(count("CloudWatch::Dashboard"), cost::DASHBOARDS);
     assert_eq!(count("SecretsManager::Secret"), cost::SECRETS);
+    assert_eq!(count("Lambda::EventSourceMapping"), cost::MAPPINGS);
     assert_eq!(count("DynamoDB::Table"), 3.0);
     let sizes = template.lines().filter_map(|line| line.trim().strip_prefix("MemorySize: "));
     let sizes: BTreeSet<_> = sizes.map(|size| size.parse::<u32>().unwrap()).collect();

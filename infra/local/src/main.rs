@@ -19,6 +19,8 @@ struct Belfry {
 enum Command {
     /// Run the whole system on this machine, on embedded services
     Dev(cli::dev::Dev),
+    /// Show what a burst of fires would come to in AWS
+    Capacity(cli::capacity::Capacity),
     /// Show when an expression fires
     Preview(cli::preview::Preview),
     /// Reckon up what a deployment costs a month
@@ -41,6 +43,7 @@ enum Command {
 fn main() -> ExitCode {
     match Belfry::parse().command {
         Command::Dev(dev) => dev.run(),
+        Command::Capacity(capacity) => capacity.run(),
         Command::Preview(preview) => preview.run(),
         Command::Cost(cost) => cost.run(),
         Command::Token(token) => token.run(),

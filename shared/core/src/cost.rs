@@ -90,6 +90,8 @@ impl Default for Load {
 pub const ALARMS: f64 = 21.0;
 /// Dashboards of the template.
 pub const DASHBOARDS: f64 = 1.0;
+/// Queues of the template that Lambda polls: of launches, and of what one tick leaves to others.
+pub const MAPPINGS: f64 = 2.0;
 /// Secrets of the template.
 pub const SECRETS: f64 = 2.0;
 /// Memory of the template's functions, in MB.
@@ -193,8 +195,8 @@ impl Load {
         let messages = units::MESSAGES * fires / self.batch;
         lines.add(Billed::QueueRequests, "send, receive, delete", false, messages);
         lines.add(Billed::FairQueueRequests, "the same, for the owner's group", false, messages);
-        let polls = IDLE_POLLERS * POLLS_A_MINUTE * MINUTES_A_MONTH;
-        lines.add(Billed::QueueRequests, "empty receives of the mapping", true, polls);
+        let polls = MAPPINGS * IDLE_POLLERS * POLLS_A_MINUTE * MINUTES_A_MONTH;
+        lines.add(Billed::QueueRequests, "empty receives of the mappings", true, polls);
         let looks = units::IDLE_RECOVERY_RECEIVES * MINUTES_A_MONTH;
         lines.add(Billed::QueueRequests, "looks at the dead letters", true, looks);
     }

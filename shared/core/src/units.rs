@@ -124,7 +124,7 @@ pub const SCHEDULE_INDEX_BYTES: f64 = 200.0;
 pub const ITEM_OVERHEAD: f64 = 100.0;
 
 /// Metrics that are told every minute, or at every launch.
-pub const METRICS: f64 = 27.0;
+pub const METRICS: f64 = 29.0;
 
 /// Bytes of log a tick with nothing due writes, and a recovery with nothing to do.
 pub const IDLE_LOG_BYTES: f64 = 1_800.0;

@@ -1,5 +1,6 @@
 //! The subcommands.
 
+pub(crate) mod capacity;
 mod client;
 pub(crate) mod cost;
 pub(crate) mod dev;

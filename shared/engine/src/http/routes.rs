@@ -31,9 +31,6 @@ pub(super) const MAX_PAGE: usize = 200;
 /// No list tells of more runs of each schedule.
 pub(super) const MAX_RECENT: usize = 100;
 
-/// Paths below `/schedules` that are no schedules: one of this name could not be asked for.
-const RESERVED: [&str; 2] = ["validate", "bulk"];
-
 type Routed = Result<Answer, Problem>;
 
 pub(super) async fn route(app: &App, request: &Request) -> Routed {
@@ -184,7 +181,7 @@ async fn create(app: &App, request: &Request) -> Routed {
         Some(Value::String(id)) => named("schedule_id", id)?,
         Some(_) => return Err(Problem::field("schedule_id", "must be a text")),
     };
-    if RESERVED.contains(&id.as_str()) {
+    if id.is_reserved() {
         return Err(Problem::field("schedule_id", "is a word of the API"));
     }
     let saving = manage::create(app, request.caller()?, &id, &body).await?;
