@@ -24,4 +24,5 @@ mod pausing;
 mod policies;
 mod queueing;
 mod recovering;
+mod sets;
 mod targets;
