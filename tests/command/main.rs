@@ -2,6 +2,7 @@
 
 mod api;
 mod crash;
+mod declared;
 mod dev;
 mod disk;
 mod preview;

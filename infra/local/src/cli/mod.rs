@@ -1,6 +1,7 @@
 //! The subcommands.
 
 mod client;
+pub(crate) mod declared;
 pub(crate) mod dev;
 pub(crate) mod preview;
 pub(crate) mod runs;
