@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 CARGO ?= cargo
-FUNCTIONS := tick launcher recovery api
+FUNCTIONS := tick launcher recovery api resource
 PORT ?= 7600
 DATA ?= .belfry
 PRETTIER := node tests/browser/node_modules/prettier/bin/prettier.cjs --log-level warn \

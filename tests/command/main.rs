@@ -5,6 +5,7 @@ mod crash;
 mod dev;
 mod disk;
 mod preview;
+mod resource;
 
 use std::path::PathBuf;
 

@@ -8,9 +8,11 @@ pub mod executor;
 pub mod flaky;
 pub mod meter;
 pub mod sim;
+pub mod stack;
 pub mod world;
 
 pub use executor::{Executor, Launch};
 pub use flaky::Flaky;
 pub use meter::Meter;
+pub use stack::Stack;
 pub use world::World;

@@ -8,6 +8,7 @@ use aws_config::SdkConfig;
 use aws_config::retry::RetryConfig;
 use belfry_core::id::WorkflowId;
 use belfry_core::instant::Instant;
+use belfry_core::network::Reachable;
 use belfry_core::workflow::Workflow;
 use belfry_time::{SystemTime, Time};
 use chrono::SubsecRound;
@@ -84,9 +85,9 @@ impl App {
         format!("{}.{number}", self.time.now().timestamp_micros())
     }
 
-    /// Publishes what a function counted.
-    pub fn count(&self, function: &str, metrics: &[Metric]) {
-        (self.metrics)(&metrics::line(function, metrics, self.now()));
+    /// Publishes what was counted.
+    pub fn count(&self, metrics: &[Metric]) {
+        (self.metrics)(&metrics::line(&self.settings.deployment, metrics, self.now()));
     }
 
     /// A workflow version, remembered: it never changes.
@@ -117,4 +118,10 @@ impl App {
 #[expect(clippy::disallowed_methods, reason = "the edge where a function reads its environment")]
 fn settings_from_environment() -> Result<Settings, Vec<BadSetting>> {
     Settings::read(|name| std::env::var(name).ok())
+}
+
+/// The addresses a function may reach, for one that could not read the rest of its settings.
+#[expect(clippy::disallowed_methods, reason = "the edge where a function reads its environment")]
+pub(crate) fn reachable_from_environment() -> Reachable {
+    Settings::reachable(|name| std::env::var(name).ok())
 }

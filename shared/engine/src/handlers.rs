@@ -1,12 +1,15 @@
 //! The functions' handlers: an event in, an answer out. The binaries and the local system call
 //! these and nothing else.
 
+use std::fmt::Display;
+
 use aws_lambda_events::apigw::ApiGatewayV2httpRequest;
 use aws_lambda_events::sqs::SqsEvent;
+use belfry_core::instant::Instant;
 use serde_json::{Value, json};
 
-use crate::app::App;
-use crate::{http, launch, recover, tick};
+use crate::app::{App, reachable_from_environment};
+use crate::{http, launch, recover, resource, tick};
 
 /// What a function answers: JSON, or an error the Lambda runtime reports.
 pub type Handled = Result<Value, Box<dyn std::error::Error + Send + Sync>>;
@@ -42,4 +45,17 @@ pub async fn api(app: &App, event: Value) -> Handled {
         Err(problem) => http::refuse_unreadable(&problem),
     };
     Ok(serde_json::to_value(answer)?)
+}
+
+/// Handles a request of a CloudFormation stack; `deadline` is when the invocation ends. A function
+/// that could not start answers too: a stack waits for an hour otherwise.
+pub async fn resource(
+    app: Result<&App, &impl Display>,
+    event: Value,
+    deadline: Instant,
+) -> Handled {
+    match app {
+        Ok(app) => resource::resource(app, &event, deadline).await,
+        Err(problem) => resource::unavailable(problem, &reachable_from_environment(), &event).await,
+    }
 }

@@ -23,6 +23,7 @@ pub mod message;
 pub mod metrics;
 pub mod queue;
 pub mod recover;
+mod resource;
 mod run_token;
 pub mod settings;
 pub mod store;

@@ -14,6 +14,8 @@ use serde::de::DeserializeOwned;
 /// Everything a deployment decides.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// What its metrics are told apart by.
+    pub deployment: String,
     /// Table of clocks, specs and changes.
     pub schedules_table: String,
     /// Table of runs.
@@ -50,6 +52,8 @@ pub struct Settings {
     pub signing_key: Secret,
     /// Makes the tokens executors report with; empty makes none.
     pub run_token_key: Secret,
+    /// Who owns what a stack makes without naming an owner.
+    pub resource_owner: String,
 }
 
 /// A secret that does not print.
@@ -90,6 +94,7 @@ macro_rules! rows {
 }
 
 rows! {
+    DEPLOYMENT Some("belfry"), "name of the deployment, by which its metrics are told from another's";
     SCHEDULES_TABLE None, "table of clocks, specs and changes";
     RUNS_TABLE None, "table of runs";
     WORKFLOWS_TABLE None, "table of workflow versions";
@@ -116,6 +121,7 @@ rows! {
     LAUNCH_LEASE_S Some("60"), "seconds a launcher may hold a run before another delivery takes it over";
     EVENT_BUS Some(""), "EventBridge bus that is told what happens to runs and schedules; empty tells nobody";
     TARGET_TIMEOUT_MS Some("10000"), "time a target may take to answer; shorter than the lease";
+    RESOURCE_OWNER Some("cloudformation"), "owner of the schedules and workflows of a CloudFormation stack that names none";
 }
 
 /// A shorter key can be guessed.
@@ -129,6 +135,7 @@ impl Settings {
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Settings, Vec<BadSetting>> {
         let mut reader = Reader { lookup, problems: Vec::new() };
         let settings = Settings {
+            deployment: reader.text("DEPLOYMENT"),
             schedules_table: reader.text("SCHEDULES_TABLE"),
             runs_table: reader.text("RUNS_TABLE"),
             workflows_table: reader.text("WORKFLOWS_TABLE"),
@@ -163,11 +170,21 @@ impl Settings {
             event_bus: reader.text("EVENT_BUS"),
             signing_key: reader.secret("SIGNING_KEY"),
             run_token_key: reader.secret("RUN_TOKEN_KEY"),
+            resource_owner: reader.text("RESOURCE_OWNER"),
         };
         if settings.target_timeout >= settings.launch_lease {
             reader.problem("TARGET_TIMEOUT_MS", "must be shorter than LAUNCH_LEASE_S");
         }
         if reader.problems.is_empty() { Ok(settings) } else { Err(reader.problems) }
+    }
+}
+
+impl Settings {
+    /// The addresses HTTP targets may have, whatever is wrong with other settings; what cannot be
+    /// read allows none.
+    pub fn reachable(lookup: impl Fn(&str) -> Option<String>) -> Reachable {
+        let mut reader = Reader { lookup, problems: Vec::new() };
+        Reachable { allowed: reader.networks("ALLOWED_TARGET_NETWORKS") }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::duties;
 use crate::emit::{self, Report};
 use crate::fault::Fault;
-use crate::metrics::Metric;
+use crate::metrics::{self, Metric};
 use crate::store::DuePage;
 
 /// Shards read at once.
@@ -123,18 +123,15 @@ fn tell(app: &App, report: &Report) {
             "tick"
         ),
     }
-    app.count(
-        "tick",
-        &[
-            Metric::count("schedules_due", report.due),
-            Metric::count("runs_emitted", report.emitted),
-            Metric::count("runs_resent", report.resent),
-            Metric::count("runs_skipped", report.skipped),
-            Metric::count("clocks_failed", report.failed),
-            Metric::count("races_lost", report.lost),
-            Metric::count("schedules_broken", report.broken),
-            Metric::count("zones_lost", report.zone_lost),
-            Metric::millis("emit_drift", &report.drift_ms),
-        ],
-    );
+    app.count(&[
+        Metric::count(metrics::SCHEDULES_DUE, report.due),
+        Metric::count(metrics::RUNS_EMITTED, report.emitted),
+        Metric::count(metrics::RUNS_RESENT, report.resent),
+        Metric::count(metrics::RUNS_SKIPPED, report.skipped),
+        Metric::count(metrics::CLOCKS_FAILED, report.failed),
+        Metric::count(metrics::RACES_LOST, report.lost),
+        Metric::count(metrics::SCHEDULES_BROKEN, report.broken),
+        Metric::count(metrics::ZONES_LOST, report.zone_lost),
+        Metric::millis(metrics::EMIT_DRIFT, &report.drift_ms),
+    ]);
 }

@@ -2,6 +2,7 @@
 
 mod backfill;
 mod bulk;
+mod declare;
 mod diff;
 mod edit;
 mod follow;
@@ -23,6 +24,7 @@ pub use backfill::{
     Asked, backfills, cancel_backfill, one_backfill, preview_backfill, start as start_backfill,
 };
 pub use bulk::{Action, MAX_CHANGED, bulk};
+pub use declare::{adopt, declare, release, withdraw};
 pub use diff::{diff_patch, diff_put};
 pub use edit::{Saving, create, delete, patch, put};
 pub(crate) use ledger::reconcile;

@@ -13,6 +13,7 @@ mod listing;
 mod queued;
 mod runs;
 mod schedules;
+mod sets;
 mod sweep;
 mod workflows;
 

@@ -49,7 +49,7 @@ const WRITTEN: [Field; 20] = [
 ];
 
 /// Fields that answers have and that requests may repeat.
-const DERIVED: [Field; 17] = [
+const DERIVED: [Field; 18] = [
     always("schedule_id", Name, "its name"),
     always("user_id", Text, "its owner"),
     always("status", Word(STATUSES), "whether it fires, and if not why"),
@@ -61,6 +61,7 @@ const DERIVED: [Field; 17] = [
     or_null("cron_description", Text, "the expression in English"),
     or_null("pause_note", Text, "why it was paused"),
     or_null("pause_until", Instant, "when the pause ends by itself"),
+    or_null("set", Name, "the declared set it belongs to"),
     always("revision", Count, "counts acknowledged changes"),
     always("created_at", Instant, "when it was made"),
     always("updated_at", Instant, "when its definition changed last"),
