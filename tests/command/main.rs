@@ -3,6 +3,7 @@
 mod api;
 mod cost;
 mod crash;
+mod declared;
 mod dev;
 mod disk;
 mod preview;

@@ -1,5 +1,6 @@
 //! The resource function as CloudFormation meets it: the real binary, fed over the Lambda Runtime API.
 
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ struct Function {
     process: Child,
     events: mpsc::Sender<Value>,
     said: mpsc::Receiver<(String, String)>,
+    path: PathBuf,
 }
 
 type Runtime = Arc<(Mutex<mpsc::Receiver<Value>>, mpsc::Sender<(String, String)>)>;
@@ -60,15 +62,19 @@ impl Function {
             ("AWS_LAMBDA_LOG_STREAM_NAME", "local"),
             ("RUST_LOG", "debug"),
         ];
+        // A file, not a pipe: a pipe that nobody reads stops who writes.
+        let path =
+            std::env::temp_dir().join(format!("belfry-resource-{}.log", address.replace(':', "-")));
+        let log = std::fs::File::create(&path).unwrap();
         let process = Command::new(binary("resource"))
             .env_clear()
             .envs(given.into_iter().filter(|(name, _)| *name != without))
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stdout(log.try_clone().unwrap())
+            .stderr(log.try_clone().unwrap())
             .spawn()
             .unwrap();
-        Function { process, events, said }
+        Function { process, events, said, path }
     }
 
     /// What it says of an event: `response` or `error`, and the body.
@@ -80,8 +86,10 @@ impl Function {
     /// Ends it; answers with all it logged.
     fn log(mut self) -> String {
         self.process.kill().unwrap();
-        let output = self.process.wait_with_output().unwrap();
-        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+        self.process.wait().unwrap();
+        let log = std::fs::read_to_string(&self.path).unwrap();
+        let _ = std::fs::remove_file(&self.path);
+        log
     }
 }
 

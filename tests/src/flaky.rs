@@ -130,7 +130,9 @@ impl HttpConnector for Line {
 impl Line {
     fn crowd(&self, request: HttpRequest, most: usize) -> HttpConnectorFuture {
         let target = request.headers().get("x-amz-target").unwrap_or_default();
-        let is_write = ["PutItem", "UpdateItem"].iter().any(|write| target.ends_with(write));
+        let is_write = ["PutItem", "UpdateItem", "BatchExecuteStatement"]
+            .iter()
+            .any(|write| target.ends_with(write));
         if !is_write {
             return self.inner.call(request);
         }

@@ -8,7 +8,7 @@ use belfry_core::instant::{Instant, text};
 use belfry_engine::app::App;
 use belfry_engine::store::Claimant;
 use belfry_engine::{handlers, metrics};
-use belfry_local::functions::{Function, Functions};
+use belfry_local::functions::{AT_WORK, Function, Functions};
 use belfry_local::mapping::{self, Mapping};
 use belfry_local::rules;
 use belfry_local::services::{LAUNCH_QUEUE, Services, Storage, TICK_QUEUE};
@@ -16,7 +16,7 @@ use belfry_time::{ManualTime, Time};
 use chrono::{Duration, DurationRound};
 use serde_json::{Value, json};
 
-use crate::{Executor, Meter};
+use crate::{Executor, Meter, Warden};
 
 /// Signs what executors receive.
 pub const SIGNING_KEY: &str = "a key for the stories";
@@ -36,6 +36,8 @@ pub struct World {
     pub executor: Executor,
     /// Counts what the app asks of the services.
     pub meter: Meter,
+    /// Keeps every function to what its role allows.
+    pub warden: Warden,
     /// The embedded services.
     pub services: Services,
     /// Between the launch queue and the launcher.
@@ -59,7 +61,9 @@ impl World {
         let shared: Arc<dyn Time> = Arc::new(time.clone());
         let services = Services::start(&Storage::Memory, shared.clone(), (0, 0)).await.unwrap();
         let meter = Meter::new();
-        let sdk = services.sdk().into_builder().http_client(meter.clone()).build();
+        let bus = settings.iter().find(|(name, _)| *name == "EVENT_BUS").map_or("", |(_, bus)| bus);
+        let warden = Warden::new(meter.clone(), bus);
+        let sdk = services.sdk().into_builder().http_client(warden.clone()).build();
         let given = |name: &str| match name {
             "SIGNING_KEY" => Some(SIGNING_KEY.to_owned()),
             "RUN_TOKEN_KEY" => Some(RUN_TOKEN_KEY.to_owned()),
@@ -79,6 +83,7 @@ impl World {
             app,
             executor: Executor::start().await,
             meter,
+            warden,
             services,
             mapping,
             ticks,
@@ -173,7 +178,8 @@ impl World {
     ) -> (u16, Value) {
         let number = self.requests.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let event = request(sub, method, path, body, headers, number);
-        let answer = handlers::api(&self.app, event).await.unwrap();
+        let answer =
+            AT_WORK.scope(Function::Api.name(), handlers::api(&self.app, event)).await.unwrap();
         let text = answer["body"].as_str().unwrap_or("null");
         (answer["statusCode"].as_u64().unwrap() as u16, serde_json::from_str(text).unwrap())
     }

@@ -31,5 +31,6 @@ mod resource_workflows;
 mod resources;
 mod restoring;
 mod scale;
+mod sets;
 mod targets;
 mod versions;

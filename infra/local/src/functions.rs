@@ -46,6 +46,12 @@ pub(crate) const TIMEOUT: Duration = Duration::seconds(60);
 #[error("{0}")]
 pub struct InvokeError(pub String);
 
+tokio::task_local! {
+    /// The name of the function at work in this task, for whoever stands between it and the services
+    /// and must know who asks: a request does not say.
+    pub static AT_WORK: &'static str;
+}
+
 /// How functions are called.
 #[derive(Clone)]
 pub enum Functions {
@@ -63,7 +69,7 @@ impl Functions {
             Functions::Here(app) => app.clone(),
         };
         // A task of its own: a panic fails this invocation, as it would in Lambda.
-        let call = tokio::spawn(async move {
+        let call = tokio::spawn(AT_WORK.scope(function.name(), async move {
             match function {
                 Function::Tick => {
                     let deadline = app.now() + TIMEOUT;
@@ -73,7 +79,7 @@ impl Functions {
                 Function::Recovery => handlers::recovery(&app, event).await,
                 Function::Api => handlers::api(&app, event).await,
             }
-        });
+        }));
         match call.await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(InvokeError(error.to_string())),

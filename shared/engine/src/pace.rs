@@ -95,9 +95,10 @@ impl Drop for Turn<'_> {
 }
 
 /// What services call it when they are asked too much.
-const THROTTLES: [&str; 5] = [
+const THROTTLES: [&str; 6] = [
     "ProvisionedThroughputExceeded",
     "ThrottlingException",
+    "ThrottlingError",
     "RequestLimitExceeded",
     "RequestThrottled",
     "TooManyRequests",
@@ -114,12 +115,14 @@ impl Intercept for Gate {
         _: &RuntimeComponents,
         _: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        // Without an answer nothing is known about the service.
+        // Without an answer nothing is known about the service. A batch of statements is served although
+        // some of them were not.
         let Some(answer) = context.response() else { return Ok(()) };
-        let is_throttled = !answer.status().is_success() && {
+        let target = context.request().and_then(|asked| asked.headers().get("x-amz-target"));
+        let is_batch = target.is_some_and(|target| target.contains("BatchExecute"));
+        let is_throttled = (is_batch || !answer.status().is_success()) && {
             let kind = answer.headers().get("x-amzn-errortype").unwrap_or_default();
-            let body = answer.body().bytes().unwrap_or_default();
-            let body = String::from_utf8_lossy(&body[..body.len().min(300)]);
+            let body = String::from_utf8_lossy(answer.body().bytes().unwrap_or_default());
             THROTTLES.iter().any(|name| kind.contains(name) || body.contains(name))
         };
         self.hear(is_throttled);

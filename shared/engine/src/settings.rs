@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use belfry_core::access::is_user;
 use belfry_core::definition::House;
 use belfry_core::limits::Quota;
 use belfry_core::network::{Network, NotANetwork, Reachable};
@@ -182,6 +183,9 @@ impl Settings {
         };
         if settings.target_timeout >= settings.launch_lease {
             reader.problem("TARGET_TIMEOUT_MS", "must be shorter than LAUNCH_LEASE_S");
+        }
+        if !is_user(&settings.resource_owner) {
+            reader.problem("RESOURCE_OWNER", "must be the id of a user");
         }
         if reader.problems.is_empty() { Ok(settings) } else { Err(reader.problems) }
     }

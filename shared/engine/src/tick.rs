@@ -7,7 +7,7 @@ use belfry_core::fair::{self, Due};
 use belfry_core::handover::{Duty, HandOver, Share, Stretch, page, stop_at};
 use belfry_core::id::ScheduleId;
 use belfry_core::instant::Instant;
-use futures::{StreamExt, stream};
+use futures::{FutureExt, StreamExt, stream};
 use tracing::{debug, error, info, warn};
 
 use crate::app::App;
@@ -165,7 +165,7 @@ async fn perform(
     report: &mut Report,
 ) -> Left {
     let batches: Vec<_> =
-        clocks.chunks(TOGETHER).map(|ids| work(app, ids.to_vec(), turn.stop_at)).collect();
+        clocks.chunks(TOGETHER).map(|ids| work(app, ids.to_vec(), turn.stop_at).boxed()).collect();
     let mut answers = stream::iter(batches).buffer_unordered(BATCHES_AT_ONCE);
     let mut left = Left::default();
     while let Some(answer) = answers.next().await {

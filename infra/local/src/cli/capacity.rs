@@ -10,6 +10,9 @@ use super::{fail, print_json, print_line, table};
 
 /// Bursts shown if none is asked for.
 const BURSTS: [u64; 4] = [1_000, 10_000, 100_000, 1_000_000];
+/// Seconds in which they are to be sent: the minute before the first is due, less the time until all
+/// ticks are at work.
+const SENT_WITHIN_S: f64 = 45.0;
 
 /// Plays bursts of fires through against the limits of DynamoDB, SQS and Lambda.
 ///
@@ -65,8 +68,7 @@ impl Capacity {
         let load = Load {
             fires,
             within_s: f64::from(self.within),
-            // They are sent within the minute before the first is due, however close they are.
-            shards: self.shards.unwrap_or_else(|| shards_for(fires, 60.0).max(8)),
+            shards: self.shards.unwrap_or_else(|| shards_for(fires, SENT_WITHIN_S).max(8)),
             share: self.share,
             tick_rate: f64::from(self.tick_rate),
             launch_ms: f64::from(self.launch_ms),
