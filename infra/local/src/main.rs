@@ -19,8 +19,12 @@ struct Belfry {
 enum Command {
     /// Run the whole system on this machine, on embedded services
     Dev(cli::dev::Dev),
+    /// Show what a burst of fires would come to in AWS
+    Capacity(cli::capacity::Capacity),
     /// Show when an expression fires
     Preview(cli::preview::Preview),
+    /// Reckon up what a deployment costs a month
+    Cost(cli::cost::Cost),
     /// Print a token for the API of this machine
     Token(cli::token::Token),
     /// Work with schedules over the API
@@ -55,7 +59,9 @@ enum Command {
 fn main() -> ExitCode {
     match Belfry::parse().command {
         Command::Dev(dev) => dev.run(),
+        Command::Capacity(capacity) => capacity.run(),
         Command::Preview(preview) => preview.run(),
+        Command::Cost(cost) => cost.run(),
         Command::Token(token) => token.run(),
         Command::Schedules(schedules) => schedules.run(),
         Command::Runs(runs) => runs.run(),

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::workflow::EVERYBODY;
+
 /// A permission that a token may carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
@@ -35,6 +37,14 @@ impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
+}
+
+/// Longer than any issuer's subject; it has to fit a key.
+const MAX_USER: usize = 512;
+
+/// Whether a text can be a user's id. Everybody is no user.
+pub fn is_user(id: &str) -> bool {
+    (1..=MAX_USER).contains(&id.len()) && id != EVERYBODY
 }
 
 /// The scopes of one token.

@@ -10,6 +10,7 @@ use crate::app::App;
 use crate::events::Event;
 use crate::fault::Fault;
 use crate::manage::{self, Caller, Refusal};
+use crate::metrics::{self, Metric};
 use crate::store::HistoryQuery;
 
 /// Runs looked at to find the newest that ended: the others are on their way or waiting.
@@ -43,6 +44,7 @@ pub(crate) async fn after_failure(
     match manage::pause(app, &owner, &clock.schedule_id, Some(note), None, None).await {
         Ok(_) => {
             warn!(schedule_id = %clock.schedule_id, in_a_row, "paused after failures");
+            app.count(&[Metric::count(metrics::SCHEDULES_FAILING, 1)]);
             let detail = json!({
                 "schedule_id": clock.schedule_id, "failures": in_a_row, "last": failed,
             });

@@ -22,7 +22,7 @@ use crate::failures::after_failure;
 use crate::fault::Fault;
 use crate::feedback::{self, Heard};
 use crate::message::Message;
-use crate::metrics::Metric;
+use crate::metrics::{self, Metric};
 use crate::store::{Claim, Claimant, Outcome, Slot, Stored};
 use crate::targets::{Accepted, Launch, Refused};
 use crate::turns::{self, Waited};
@@ -99,19 +99,16 @@ impl Report {
     }
 
     fn tell(&self, app: &App) {
-        app.count(
-            "launcher",
-            &[
-                Metric::count("runs_launched", self.launched),
-                Metric::count("runs_skipped_overlap", self.skipped_overlap),
-                Metric::count("runs_cancelled", self.ended),
-                Metric::count("runs_failed_launch", self.failed),
-                Metric::count("messages_ignored", self.nothing),
-                Metric::count("messages_again", self.again),
-                Metric::count("launcher_faults", self.faults),
-                Metric::millis("launch_drift", &self.drift_ms),
-            ],
-        );
+        app.count(&[
+            Metric::count(metrics::RUNS_LAUNCHED, self.launched),
+            Metric::count(metrics::RUNS_SKIPPED_OVERLAP, self.skipped_overlap),
+            Metric::count(metrics::RUNS_CANCELLED, self.ended),
+            Metric::count(metrics::RUNS_FAILED_LAUNCH, self.failed),
+            Metric::count(metrics::MESSAGES_IGNORED, self.nothing),
+            Metric::count(metrics::MESSAGES_AGAIN, self.again),
+            Metric::count(metrics::LAUNCHER_FAULTS, self.faults),
+            Metric::millis(metrics::LAUNCH_DRIFT, &self.drift_ms),
+        ]);
     }
 }
 

@@ -1,9 +1,13 @@
 //! Metrics in CloudWatch's embedded metric format: a log line that is also a set of numbers.
 
+mod table;
+
 use std::io::Write;
 
 use belfry_core::instant::Instant;
 use serde_json::{Map, Value, json};
+
+pub use table::*;
 
 /// Every metric is under this name.
 pub const NAMESPACE: &str = "Belfry";
@@ -20,7 +24,7 @@ pub enum Unit {
 /// A metric of one invocation; several values make a histogram.
 pub struct Metric {
     /// Its name.
-    pub name: &'static str,
+    pub name: Name,
     /// Its unit.
     pub unit: Unit,
     /// What was seen.
@@ -29,20 +33,23 @@ pub struct Metric {
 
 impl Metric {
     /// A count.
-    pub fn count(name: &'static str, value: usize) -> Metric {
+    pub fn count(name: Name, value: usize) -> Metric {
         Metric { name, unit: Unit::Count, values: vec![value as f64] }
     }
 
     /// Durations; CloudWatch takes a hundred in one line.
-    pub fn millis(name: &'static str, values: &[i64]) -> Metric {
+    pub fn millis(name: Name, values: &[i64]) -> Metric {
         let values = values.iter().take(100).map(|v| *v as f64).collect();
         Metric { name, unit: Unit::Milliseconds, values }
     }
 }
 
-/// The line for `metrics` of one function. The only dimension is the function: the cost of metrics
-/// does not grow with schedules.
-pub fn line(function: &str, metrics: &[Metric], now: Instant) -> Value {
+/// What tells metrics of one name apart: two deployments may share an account. It is the only
+/// dimension, so that the cost of metrics does not grow with schedules.
+pub const DIMENSION: &str = "Deployment";
+
+/// The line for `metrics` of a deployment.
+pub fn line(deployment: &str, metrics: &[Metric], now: Instant) -> Value {
     let seen = || metrics.iter().filter(|metric| !metric.values.is_empty());
     let definitions: Vec<_> = seen()
         .map(|metric| {
@@ -50,7 +57,7 @@ pub fn line(function: &str, metrics: &[Metric], now: Instant) -> Value {
                 Unit::Count => "Count",
                 Unit::Milliseconds => "Milliseconds",
             };
-            json!({"Name": metric.name, "Unit": unit})
+            json!({"Name": metric.name.as_str(), "Unit": unit})
         })
         .collect();
     let mut line = Map::new();
@@ -59,17 +66,17 @@ pub fn line(function: &str, metrics: &[Metric], now: Instant) -> Value {
         json!({
             "Timestamp": now.timestamp_millis(),
             "CloudWatchMetrics": [{
-                "Namespace": NAMESPACE, "Dimensions": [["Function"]], "Metrics": definitions,
+                "Namespace": NAMESPACE, "Dimensions": [[DIMENSION]], "Metrics": definitions,
             }],
         }),
     );
-    line.insert("Function".to_owned(), json!(function));
+    line.insert(DIMENSION.to_owned(), json!(deployment));
     for metric in seen() {
         let value = match metric.values.as_slice() {
             [one] => json!(one),
             many => json!(many),
         };
-        line.insert(metric.name.to_owned(), value);
+        line.insert(metric.name.as_str().to_owned(), value);
     }
     Value::Object(line)
 }
@@ -94,17 +101,21 @@ mod tests {
     fn a_line_names_every_number_it_carries() {
         let now = "2026-01-01T00:00:00Z".parse().unwrap();
         let metrics = [
-            Metric::count("due", 3),
-            Metric::millis("drift", &[1, 2]),
-            Metric::millis("none", &[]),
+            Metric::count(SCHEDULES_DUE, 3),
+            Metric::millis(LAUNCH_DRIFT, &[1, 2]),
+            Metric::millis(EMIT_DRIFT, &[]),
         ];
-        let line = line("tick", &metrics, now);
+        let line = line("belfry", &metrics, now);
         let named = &line["_aws"]["CloudWatchMetrics"][0]["Metrics"];
         assert_eq!(
             *named,
-            json!([{"Name": "due", "Unit": "Count"}, {"Name": "drift", "Unit": "Milliseconds"}])
+            json!([
+                {"Name": "schedules_due", "Unit": "Count"},
+                {"Name": "launch_drift", "Unit": "Milliseconds"},
+            ])
         );
-        assert_eq!(line["due"], json!(3.0));
-        assert_eq!(line["drift"], json!([1.0, 2.0]));
+        assert_eq!(line["schedules_due"], json!(3.0));
+        assert_eq!(line["launch_drift"], json!([1.0, 2.0]));
+        assert_eq!(line["Deployment"], "belfry");
     }
 }

@@ -22,7 +22,7 @@ use crate::events::Event;
 use crate::failures::after_failure;
 use crate::fault::Fault;
 use crate::message::Named;
-use crate::metrics::Metric;
+use crate::metrics::{self, Metric};
 use crate::queue::DeadLetter;
 use crate::store::{Outcome, Stored};
 use crate::turns;
@@ -370,19 +370,16 @@ impl Report {
 
 fn tell(app: &App, report: &Report) {
     info!(?report, "recovery");
-    app.count(
-        "recovery",
-        &[
-            Metric::count("runs_looked_at", report.looked_at),
-            Metric::count("runs_recovered", report.resent),
-            Metric::count("runs_timed_out", report.timed_out),
-            Metric::count("runs_abandoned", report.abandoned),
-            Metric::count("dead_letters", report.dead_letters),
-            Metric::count("poison_messages", report.poison),
-            Metric::count("recovery_failed", report.failed),
-            Metric::count("schedules_checked", report.checked.schedules),
-            Metric::count("unexplained", report.checked.unexplained),
-            Metric::count("clocks_repaired", report.checked.repaired),
-        ],
-    );
+    app.count(&[
+        Metric::count(metrics::RUNS_LOOKED_AT, report.looked_at),
+        Metric::count(metrics::RUNS_RECOVERED, report.resent),
+        Metric::count(metrics::RUNS_TIMED_OUT, report.timed_out),
+        Metric::count(metrics::RUNS_ABANDONED, report.abandoned),
+        Metric::count(metrics::DEAD_LETTERS, report.dead_letters),
+        Metric::count(metrics::POISON_MESSAGES, report.poison),
+        Metric::count(metrics::RECOVERY_FAILED, report.failed),
+        Metric::count(metrics::SCHEDULES_CHECKED, report.checked.schedules),
+        Metric::count(metrics::UNEXPLAINED, report.checked.unexplained),
+        Metric::count(metrics::CLOCKS_REPAIRED, report.checked.repaired),
+    ]);
 }

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use belfry_core::access::is_user;
 use belfry_core::definition::House;
 use belfry_core::limits::Quota;
 use belfry_core::network::{Network, NotANetwork, Reachable};
@@ -14,6 +15,8 @@ use serde::de::DeserializeOwned;
 /// Everything a deployment decides.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// What its metrics are told apart by.
+    pub deployment: String,
     /// Table of clocks, specs and changes.
     pub schedules_table: String,
     /// Table of runs.
@@ -24,6 +27,10 @@ pub struct Settings {
     pub launch_queue_url: String,
     /// Where messages go that were delivered too often.
     pub dead_letter_queue_url: String,
+    /// Where ticks leave what they do not take on; empty: they work alone.
+    pub tick_queue_url: String,
+    /// Clocks one tick takes on before it hands over.
+    pub tick_share: usize,
     /// Parts of the due and sweep indexes.
     pub due_shards: u32,
     /// How far the tick looks and how much it takes on.
@@ -50,6 +57,8 @@ pub struct Settings {
     pub signing_key: Secret,
     /// Makes the tokens executors report with; empty makes none.
     pub run_token_key: Secret,
+    /// Who owns what a stack makes without naming an owner.
+    pub resource_owner: String,
 }
 
 /// A secret that does not print.
@@ -90,6 +99,7 @@ macro_rules! rows {
 }
 
 rows! {
+    DEPLOYMENT Some("belfry"), "name of the deployment, by which its metrics are told from another's";
     SCHEDULES_TABLE None, "table of clocks, specs and changes";
     RUNS_TABLE None, "table of runs";
     WORKFLOWS_TABLE None, "table of workflow versions";
@@ -97,7 +107,9 @@ rows! {
     DEAD_LETTER_QUEUE_URL None, "queue of messages that were delivered too often";
     SIGNING_KEY None, "key of the signature HTTPS targets receive, 16 bytes or more";
     RUN_TOKEN_KEY Some(""), "key of the tokens executors report with, 16 bytes or more, no target's to know; empty hands out none";
-    DUE_SHARDS Some("8"), "parts of the due index, 1 to 1000; do not change it while schedules exist";
+    DUE_SHARDS Some("8"), "parts of the due index, 1 to 1000; it may be raised while schedules exist, and not lowered";
+    TICK_QUEUE_URL Some(""), "queue through which ticks hand over what one of them cannot take on; empty: each works alone, and what is left waits for the next";
+    TICK_SHARE Some("10000"), "clocks one tick takes on before it hands the rest over";
     LOOKAHEAD_MS Some("90000"), "fires up to this far ahead are recorded and sent; at least the rule's rate and what it may be late";
     MISFIRE_GRACE_MS Some("120000"), "a fire late by less is simply late; beyond it the catch-up policy decides";
     MAX_CATCHUP_PER_TICK Some("100"), "missed fires of one schedule launched, or recorded one by one, in one tick";
@@ -116,6 +128,7 @@ rows! {
     LAUNCH_LEASE_S Some("60"), "seconds a launcher may hold a run before another delivery takes it over";
     EVENT_BUS Some(""), "EventBridge bus that is told what happens to runs and schedules; empty tells nobody";
     TARGET_TIMEOUT_MS Some("10000"), "time a target may take to answer; shorter than the lease";
+    RESOURCE_OWNER Some("cloudformation"), "owner of the schedules and workflows of a CloudFormation stack that names none";
 }
 
 /// A shorter key can be guessed.
@@ -129,11 +142,14 @@ impl Settings {
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Settings, Vec<BadSetting>> {
         let mut reader = Reader { lookup, problems: Vec::new() };
         let settings = Settings {
+            deployment: reader.text("DEPLOYMENT"),
             schedules_table: reader.text("SCHEDULES_TABLE"),
             runs_table: reader.text("RUNS_TABLE"),
             workflows_table: reader.text("WORKFLOWS_TABLE"),
             launch_queue_url: reader.text("LAUNCH_QUEUE_URL"),
             dead_letter_queue_url: reader.text("DEAD_LETTER_QUEUE_URL"),
+            tick_queue_url: reader.text("TICK_QUEUE_URL"),
+            tick_share: reader.number("TICK_SHARE", 1, 100_000),
             due_shards: reader.number("DUE_SHARDS", 1, 1000),
             horizon: Horizon {
                 lookahead: Duration::milliseconds(reader.number("LOOKAHEAD_MS", 0, 900_000)),
@@ -163,11 +179,24 @@ impl Settings {
             event_bus: reader.text("EVENT_BUS"),
             signing_key: reader.secret("SIGNING_KEY"),
             run_token_key: reader.secret("RUN_TOKEN_KEY"),
+            resource_owner: reader.text("RESOURCE_OWNER"),
         };
         if settings.target_timeout >= settings.launch_lease {
             reader.problem("TARGET_TIMEOUT_MS", "must be shorter than LAUNCH_LEASE_S");
         }
+        if !is_user(&settings.resource_owner) {
+            reader.problem("RESOURCE_OWNER", "must be the id of a user");
+        }
         if reader.problems.is_empty() { Ok(settings) } else { Err(reader.problems) }
+    }
+}
+
+impl Settings {
+    /// The addresses HTTP targets may have, whatever is wrong with other settings; what cannot be
+    /// read allows none.
+    pub fn reachable(lookup: impl Fn(&str) -> Option<String>) -> Reachable {
+        let mut reader = Reader { lookup, problems: Vec::new() };
+        Reachable { allowed: reader.networks("ALLOWED_TARGET_NETWORKS") }
     }
 }
 

@@ -1,6 +1,8 @@
 //! The subcommands.
 
+pub(crate) mod capacity;
 mod client;
+pub(crate) mod cost;
 pub(crate) mod declared;
 pub(crate) mod dev;
 pub(crate) mod preview;

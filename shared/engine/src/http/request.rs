@@ -5,10 +5,9 @@ use std::collections::HashMap;
 use aws_lambda_events::apigw::{ApiGatewayV2httpRequest, ApiGatewayV2httpResponse};
 use aws_lambda_events::encodings::{Base64Data, Body};
 use aws_lambda_events::http::{HeaderMap, HeaderValue};
-use belfry_core::access::Scopes;
+use belfry_core::access::{Scopes, is_user};
 use belfry_core::change::Origin;
 use belfry_core::run::cut;
-use belfry_core::workflow::EVERYBODY;
 use serde_json::Value;
 
 use super::problem::Problem;
@@ -27,9 +26,6 @@ pub(super) struct Request {
 
 /// Every path begins so, behind the name of the stage if it is not the default one.
 pub(super) const BASE: [&str; 2] = ["api", "v1"];
-
-/// Longer names do not fit the keys they would become part of.
-const MAX_SUB: usize = 512;
 
 impl Request {
     pub(super) fn read(event: ApiGatewayV2httpRequest) -> Result<Request, Problem> {
@@ -168,8 +164,7 @@ impl Answer {
 fn caller(claims: &HashMap<String, String>, origin: Origin) -> Option<Caller> {
     let sub = claims.get("sub")?;
     let scopes = claims.get("scope").or_else(|| claims.get("scp"));
-    let named = !sub.is_empty() && sub.len() <= MAX_SUB && sub != EVERYBODY;
-    named.then(|| Caller {
+    is_user(sub).then(|| Caller {
         sub: sub.clone(),
         scopes: Scopes::parse(scopes.map_or("", String::as_str)),
         origin: Some(origin),
