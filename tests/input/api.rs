@@ -35,6 +35,14 @@ fn requests() -> Vec<Request> {
         "definition": {"steps": 1}, "target": {"kind": "http", "url": "http://127.0.0.1:1/"},
         "completion": "tracked",
     });
+    let mut member = schedule.clone();
+    member["schedule_id"] = json!("member");
+    let mut version = workflow.clone();
+    version["workflow_id"] = json!("y");
+    version["version"] = json!(1);
+    let set = json!({
+        "set": "s", "workflows": [version], "schedules": [member], "planned": {"member": 0},
+    });
     let request = |method, path, body: &Value| Request { method, path, body: body.clone() };
     let feedback = json!({"status": "SUCCESS", "error": "e", "result": 1, "external_run_id": "x"});
     let none = Value::Null;
@@ -51,6 +59,8 @@ fn requests() -> Vec<Request> {
         request("POST", "/schedules/a/trigger", &json!({"payload": 1, "overlap_policy": "allow"})),
         request("PUT", "/workflows/w/versions/2", &workflow),
         request("PUT", "/workflows/x/versions/1", &workflow),
+        request("PUT", "/sets/s?prune=true&allow_delete=5", &set),
+        request("POST", "/sets/s/plan?prune=true", &set),
         request("POST", "/runs/a@2026-01-01T00:05:00Z/status", &feedback),
         request("GET", "/schedules?status=active&workflow_id=w&tag=team:x&limit=5&cursor=a", &none),
         request("GET", "/schedules/a", &none),

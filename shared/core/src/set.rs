@@ -57,6 +57,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_spec_that_was_written_before_there_were_sets_belongs_to_none() {
+        let old = serde_json::json!({
+            "payload": "{}", "inject_metadata": true, "revision": 1,
+            "updated_at": "2026-01-01T00:00:00Z",
+        });
+        let spec: crate::schedule::Spec = serde_json::from_value(old).unwrap();
+        assert_eq!(spec.set, None);
+        assert!(!serde_json::to_string(&spec).unwrap().contains("\"set\""));
+    }
+
+    #[test]
     fn a_set_touches_its_own_schedules_and_no_others() {
         let (billing, other): (SetName, SetName) =
             ("billing".parse().unwrap(), "other".parse().unwrap());

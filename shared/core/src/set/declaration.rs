@@ -68,8 +68,7 @@ impl Declaration {
             problems.push(Invalid::new("set", "is another than the path's"));
         }
         let planned = planned(fields.get("planned"), &mut problems);
-        let workflows =
-            elements(fields, "workflows", MAX_WORKFLOWS, &mut problems, |value| workflow(value));
+        let workflows = elements(fields, "workflows", MAX_WORKFLOWS, &mut problems, workflow);
         let schedules = elements(fields, "schedules", MAX_SCHEDULES, &mut problems, |value| {
             schedule(value, house)
         });

@@ -127,26 +127,27 @@ pub(super) async fn carry_out(
         };
         settle(&mut outcomes, &places, places.iter().map(save).collect()).await;
     }
-    let all_done = |outcome: &Outcome| matches!(outcome, Outcome::Done | Outcome::Nothing);
-    let refused = items.iter().any(|item| item.action == Action::Refused)
+    let is_delete = |item: &Item| item.action == Action::Delete;
+    let lost = |outcome: &Outcome| matches!(outcome, Outcome::Conflict(_) | Outcome::Failed(_));
+    let waits = |outcome: &Outcome| matches!(outcome, Outcome::Pending(_) | Outcome::Wait { .. });
+    let others = || items.iter().zip(&outcomes).filter(|(item, _)| !is_delete(item));
+    let is_refused = items.iter().any(|item| item.action == Action::Refused)
         || workflows.iter().any(|version| version.refused.is_some());
-    let others = |(place, outcome): (usize, &Outcome)| {
-        items[place].action == Action::Delete || all_done(outcome)
-    };
-    let may_delete =
-        !refused && published.iter().all(all_done) && outcomes.iter().enumerate().all(others);
-    let deletes = to_do(items, &outcomes, |item| item.action == Action::Delete);
-    if may_delete {
+    let is_lost =
+        is_refused || published.iter().any(lost) || others().any(|(_, outcome)| lost(outcome));
+    let is_waiting = others().any(|(_, outcome)| waits(outcome));
+    let deletes = to_do(items, &outcomes, is_delete);
+    if is_lost {
+        for place in deletes {
+            outcomes[place] = Outcome::Failed("kept, since not all of the rest was done".into());
+        }
+    } else if !is_waiting {
         let places: Vec<_> = deletes.into_iter().take(room).collect();
         let delete = |place: &usize| {
             let item = &items[*place];
             delete(app, caller, set, &item.schedule_id, item.revision, deadline).boxed()
         };
         settle(&mut outcomes, &places, places.iter().map(delete).collect()).await;
-    } else {
-        for place in deletes {
-            outcomes[place] = Outcome::Failed("kept, since not all of the rest was done".into());
-        }
     }
     (published, outcomes)
 }

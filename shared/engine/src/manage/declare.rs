@@ -1,20 +1,30 @@
 //! Declaring: schedules that belong to a set are made, changed and deleted by it. By hand they are
 //! changed like any other; that is the drift the set finds and mends.
 
+use belfry_core::change::Difference;
 use belfry_core::definition::Definition;
 use belfry_core::id::{ScheduleId, SetName};
 use belfry_core::schedule::{Clock, Spec};
 use belfry_core::set::declaration::says_paused;
 use belfry_core::set::{Holder, Standing, standing};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::edit::{
-    Birth, Intent, Membership, Saving, TRIES, change, check_revision, crowded, load, make, read,
-    remove,
-};
+use super::edit::{Intent, Saving, TRIES, change, check_revision, crowded, load, read, remove};
+use super::make::{Birth, make};
 use super::{Caller, Refusal};
 use crate::app::App;
-use crate::store::Stored;
+use crate::store::{Link, Stored};
+
+/// What a change does to the membership of a schedule in a declared set.
+#[derive(Clone)]
+pub(super) enum Membership {
+    /// It stays as it is: the change is nobody's declaration.
+    Keep,
+    /// It belongs to this set from now on.
+    Of(SetName),
+    /// It belongs to no set from now on.
+    None,
+}
 
 /// Makes a schedule as a member of the caller's set, or replaces the definition of one that is. A
 /// schedule the set does not own is refused. `seen` is the revision the caller decided by, 0 if there
@@ -126,4 +136,20 @@ pub(super) fn check_member(
         }
         Standing::Member | Standing::Free => Ok(()),
     }
+}
+
+/// The rows of sets that change with the schedule.
+pub(super) fn membership(owner: &str, old: Option<&SetName>, new: Option<&SetName>) -> Vec<Link> {
+    if old == new {
+        return Vec::new();
+    }
+    let quit = old.map(|set| Link::Quit { owner: owner.to_owned(), set: set.clone() });
+    let join = new.map(|set| Link::Join { owner: owner.to_owned(), set: set.clone() });
+    quit.into_iter().chain(join).collect()
+}
+
+/// What the change log says of a schedule that comes into a set or goes out of one.
+pub(super) fn moved(old: Option<&SetName>, new: Option<&SetName>) -> Option<Difference> {
+    let told = |set: Option<&SetName>| json!(set);
+    (old != new).then(|| Difference { field: "set".to_owned(), old: told(old), new: told(new) })
 }

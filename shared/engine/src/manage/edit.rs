@@ -4,9 +4,7 @@
 //! either confirmed under the new definition or cancelled by it. A launcher that judged by the old
 //! definition then loses its claim, and one that reads the clock later sees the new one.
 
-use std::collections::BTreeSet;
-
-use belfry_core::change::{Difference, differences};
+use belfry_core::change::differences;
 use belfry_core::definition::{Definition, MAX_PAYLOAD};
 use belfry_core::id::{ScheduleId, SetName, WorkflowId};
 use belfry_core::instant::{self, Instant};
@@ -19,19 +17,17 @@ use serde_json::{Value, json};
 use tracing::info;
 
 use super::backfill::cancel_all;
-use super::declare::check_member;
+use super::declare::{Membership, check_member, membership, moved};
 use super::follow::links;
+use super::make::{Birth, make};
 use super::settle::{catch_up, emit_overdue, emit_soon, settle_unlaunched};
 use super::{Caller, Refusal};
 use crate::app::App;
 use crate::events::Event;
-use crate::store::{Change, Created, Edit, Link, Saved, Spent, Stored};
+use crate::store::{Change, Edit, Saved, Stored};
 
 /// Writers without `If-Match` start over this often when they meet another.
 pub(super) const TRIES: usize = 5;
-
-/// Nobody knows when an owner of too many deletes one; asking every minute does no harm.
-const UNTIL_ROOM: Duration = Duration::minutes(1);
 
 /// What a change is for.
 #[derive(Clone)]
@@ -50,17 +46,6 @@ pub(super) struct Intent {
     pub(super) membership: Membership,
 }
 
-/// What a change does to the membership of a schedule in a declared set.
-#[derive(Clone)]
-pub(super) enum Membership {
-    /// It stays as it is: the change is nobody's declaration.
-    Keep,
-    /// It belongs to this set from now on.
-    Of(SetName),
-    /// It belongs to no set from now on.
-    None,
-}
-
 impl Intent {
     pub(super) fn new(verb: &'static str, note: Option<String>) -> Intent {
         Intent { verb, note, until: None, since: None, catchup: None, membership: Membership::Keep }
@@ -75,25 +60,6 @@ pub struct Saving {
     pub schedule: Value,
     /// Its revision.
     pub revision: u64,
-}
-
-/// Makes a schedule under a name that is free.
-pub async fn create(
-    app: &App,
-    caller: &Caller,
-    id: &ScheduleId,
-    body: &Value,
-) -> Result<Saving, Refusal> {
-    let definition = read(app, body, id)?;
-    let taken = || Refusal::Conflict(format!("schedule {id} exists already"));
-    let free = match app.store.schedule(id).await? {
-        Stored::Schedule(_) => return Err(taken()),
-        free => free,
-    };
-    match make(app, caller, id, definition, Birth::under(free)).await {
-        Err(Refusal::Stale { .. }) => Err(taken()),
-        made => made,
-    }
 }
 
 /// Makes a schedule or replaces its definition; the same call again changes nothing.
@@ -264,84 +230,6 @@ pub(super) async fn resolve_version(
     }
 }
 
-/// What a new schedule finds under its name.
-pub(super) struct Birth {
-    /// Its first revision.
-    revision: u64,
-    /// The schedules that follow whatever has the name.
-    then: BTreeSet<ScheduleId>,
-    /// The set it is made in.
-    set: Option<SetName>,
-}
-
-impl Birth {
-    /// The revisions of a deleted schedule go on.
-    pub(super) fn under(free: Stored) -> Birth {
-        let (revision, then) = match free {
-            Stored::Deleted { revision, then } => (revision + 1, then),
-            _ => (1, BTreeSet::new()),
-        };
-        Birth { revision, then, set: None }
-    }
-
-    pub(super) fn of(self, set: &SetName) -> Birth {
-        Birth { set: Some(set.clone()), ..self }
-    }
-}
-
-pub(super) async fn make(
-    app: &App,
-    caller: &Caller,
-    id: &ScheduleId,
-    definition: Definition,
-    Birth { revision, then, set }: Birth,
-) -> Result<Saving, Refusal> {
-    let now = app.now();
-    let version = resolve_version(app, caller, &caller.sub, &definition, None).await?;
-    let mut links = links(app, &caller.sub, id, None, Some(&definition)).await?;
-    links.extend(membership(&caller.sub, None, set.as_ref()));
-    let created_at = instant::whole_second(now);
-    let clock = Clock {
-        schedule_id: id.clone(),
-        owner: caller.sub.clone(),
-        revision,
-        next_run_at: first_fire(&definition, id, created_at, now),
-        timing: definition.timing.clone(),
-        policies: definition.policies.clone(),
-        workflow_id: definition.workflow_id.clone(),
-        version,
-        paused: definition.paused,
-        zone_lost: false,
-        created_at,
-        last_run_at: None,
-        last_run_id: None,
-        active: BTreeSet::new(),
-        then,
-        last_claimed: None,
-    };
-    let spec = Spec { set, ..spec(definition, revision, None, now) };
-    let mut changes = differences(None, &Definition::of(&clock, &spec));
-    changes.extend(moved(None, spec.set.as_ref()));
-    let log = Change { changes, ..entry(&clock, caller, "created", now) };
-    let quota = &app.settings.quota;
-    if let Spent::Wait(wait) = app.store.spend_creation(&caller.sub, quota, now).await? {
-        let why = format!("at most {} schedules can be made in a minute", quota.per_minute);
-        return Err(Refusal::TooMany { why, wait });
-    }
-    match app.store.create_schedule(&clock, &spec, &log, quota.schedules, &links).await? {
-        Created::Taken => Err(Refusal::Stale { current: revision }),
-        Created::Full => {
-            let why = format!("you have {} schedules, and may have no more", quota.schedules);
-            Err(Refusal::TooMany { why, wait: UNTIL_ROOM })
-        }
-        Created::Yes => {
-            info!(schedule_id = %id, by = caller.sub, "created");
-            emit_soon(app, &clock, now).await;
-            Ok(saving(true, &clock, &spec, now))
-        }
-    }
-}
-
 /// Reads, edits and writes a schedule, again if another writer came between.
 pub(super) async fn alter(
     app: &App,
@@ -455,7 +343,7 @@ pub(super) async fn change(
     }
 }
 
-fn first_fire(
+pub(super) fn first_fire(
     definition: &Definition,
     id: &ScheduleId,
     created_at: Instant,
@@ -465,7 +353,12 @@ fn first_fire(
     definition.timing.next_after(&readable.timetable, now)
 }
 
-fn spec(definition: Definition, revision: u64, pause_note: Option<String>, now: Instant) -> Spec {
+pub(super) fn spec(
+    definition: Definition,
+    revision: u64,
+    pause_note: Option<String>,
+    now: Instant,
+) -> Spec {
     Spec {
         name: definition.name,
         description: definition.description,
@@ -483,22 +376,6 @@ fn spec(definition: Definition, revision: u64, pause_note: Option<String>, now: 
     }
 }
 
-/// The rows of sets that change with the schedule.
-fn membership(owner: &str, old: Option<&SetName>, new: Option<&SetName>) -> Vec<Link> {
-    if old == new {
-        return Vec::new();
-    }
-    let quit = old.map(|set| Link::Quit { owner: owner.to_owned(), set: set.clone() });
-    let join = new.map(|set| Link::Join { owner: owner.to_owned(), set: set.clone() });
-    quit.into_iter().chain(join).collect()
-}
-
-/// What the change log says of a schedule that comes into a set or goes out of one.
-fn moved(old: Option<&SetName>, new: Option<&SetName>) -> Option<Difference> {
-    let told = |set: Option<&SetName>| json!(set);
-    (old != new).then(|| Difference { field: "set".to_owned(), old: told(old), new: told(new) })
-}
-
 pub(super) fn entry(clock: &Clock, caller: &Caller, verb: &str, now: Instant) -> Change {
     Change {
         by: caller.sub.clone(),
@@ -514,6 +391,6 @@ pub(super) fn entry(clock: &Clock, caller: &Caller, verb: &str, now: Instant) ->
     }
 }
 
-fn saving(created: bool, clock: &Clock, spec: &Spec, now: Instant) -> Saving {
+pub(super) fn saving(created: bool, clock: &Clock, spec: &Spec, now: Instant) -> Saving {
     Saving { created, schedule: view::schedule(clock, spec, now), revision: clock.revision }
 }

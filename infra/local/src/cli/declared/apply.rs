@@ -19,7 +19,7 @@ use crate::cli::table::plain;
 /// A declaration is sent so often: many schedules take several calls, and a pace.
 const MAX_CALLS: usize = 200;
 /// So many calls in a row may bring nothing forward.
-const MAX_IDLE: usize = 5;
+const MAX_IDLE: usize = 3;
 /// No longer is waited for the next call.
 const MAX_WAIT_S: u64 = 60;
 

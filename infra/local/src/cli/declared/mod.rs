@@ -7,6 +7,7 @@ mod schema;
 mod sets;
 mod show;
 mod validate;
+mod write;
 mod yaml;
 
 pub(crate) use apply::{Apply, Plan};

@@ -7,7 +7,7 @@ use clap::Args;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::yaml;
+use super::write::write;
 use crate::cli::client::{Api, Connection, Done};
 use crate::cli::table::plain;
 use crate::cli::{print_json, print_line};
@@ -83,7 +83,7 @@ async fn export(api: Api, set: Option<SetName>) -> Done {
     if api.json {
         print_json(&export)?;
     } else {
-        print_line(yaml::write(&told(&export)).trim_end())?;
+        print_line(write(&told(&export)).trim_end())?;
     }
     Ok(ExitCode::SUCCESS)
 }

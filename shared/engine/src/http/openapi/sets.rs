@@ -31,7 +31,7 @@ pub(super) const SETS: &[Table] = &[
             optional("set", Name, "its name; that of the path"),
             optional("workflows", WORKFLOWS, "versions its schedules need"),
             optional("schedules", SCHEDULES, "its schedules"),
-            sometimes("planned", Counts, "revisions a plan was made from, by schedule; 0 for none"),
+            optional("planned", Counts, "revisions a plan was made from, by schedule; 0 for none"),
         ],
     ),
     (

@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::sets::told;
-use super::yaml;
+use super::write::write;
 use crate::cli::table::plain;
 use crate::cli::{fail, print_json, print_line};
 
@@ -149,5 +149,5 @@ fn print(common: &Common, imported: &Imported) -> io::Result<()> {
     for warning in &imported.warnings {
         eprintln!("warning: {}", plain(warning));
     }
-    print_line(yaml::write(&document).trim_end())
+    print_line(write(&document).trim_end())
 }

@@ -1,0 +1,94 @@
+//! JSON written as YAML, for people.
+
+use serde_json::Value;
+
+use super::yaml::plain;
+
+/// Fields that people look for first.
+const FIRST: [&str; 11] = [
+    "set",
+    "defaults",
+    "workflows",
+    "schedules",
+    "schedule_id",
+    "workflow_id",
+    "version",
+    "name",
+    "description",
+    "cron_expr",
+    "timezone",
+];
+
+/// JSON as YAML for people.
+pub(crate) fn write(value: &Value) -> String {
+    let mut text = String::new();
+    block(&mut text, value, 0);
+    text
+}
+
+fn block(text: &mut String, value: &Value, depth: usize) {
+    let indent = "  ".repeat(depth);
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            let mut fields: Vec<_> = fields.iter().collect();
+            let rank = |name: &str| FIRST.iter().position(|first| *first == name);
+            fields.sort_by_key(|(name, _)| rank(name).unwrap_or(FIRST.len()));
+            for (name, value) in fields {
+                *text += &format!("{indent}{}:", word(name));
+                behind(text, value, depth);
+            }
+        }
+        Value::Array(values) if !values.is_empty() => {
+            for value in values {
+                match value {
+                    Value::Object(fields) if !fields.is_empty() => {
+                        let mut inner = String::new();
+                        block(&mut inner, value, depth + 1);
+                        *text += &format!("{indent}- {}", inner.trim_start());
+                    }
+                    value => *text += &format!("{indent}- {}\n", flow(value)),
+                }
+            }
+        }
+        value => *text += &format!("{indent}{}\n", flow(value)),
+    }
+}
+
+fn behind(text: &mut String, value: &Value, depth: usize) {
+    let is_empty = match value {
+        Value::Object(fields) => fields.is_empty(),
+        Value::Array(values) => values.is_empty(),
+        _ => true,
+    };
+    if is_empty {
+        *text += &format!(" {}\n", flow(value));
+    } else {
+        text.push('\n');
+        block(text, value, depth + 1);
+    }
+}
+
+fn flow(value: &Value) -> String {
+    match value {
+        Value::String(text) => word(text),
+        value => value.to_string(),
+    }
+}
+
+/// A text as it stands if it reads as itself, else in quotes: JSON's are YAML's.
+fn word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    let begins_well = text.starts_with(|c: char| c.is_ascii_alphabetic());
+    // What older readers take for something else is quoted too.
+    let odd = ["yes", "no", "on", "off", "y", "n"].contains(&text.to_ascii_lowercase().as_str());
+    let itself = plain(text) == Some(Value::from(text));
+    match begins_well
+        && !odd
+        && itself
+        && text.chars().all(|c| is_plain(c) || c == ' ')
+        && !text.ends_with(' ')
+    {
+        true => text.to_owned(),
+        false => Value::from(text).to_string(),
+    }
+}
