@@ -1,10 +1,13 @@
 //! The `belfry` command as its users meet it: a process, its output, its ports.
 
 mod api;
+mod cost;
 mod crash;
+mod declared;
 mod dev;
 mod disk;
 mod preview;
+mod resource;
 
 use std::path::PathBuf;
 

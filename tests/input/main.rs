@@ -5,6 +5,7 @@ mod api;
 mod cron;
 mod odd;
 mod queue;
+mod resource;
 
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};

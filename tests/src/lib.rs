@@ -3,6 +3,7 @@
 
 pub mod aws;
 pub mod checker;
+pub mod crowd;
 pub mod door;
 pub mod embedded;
 pub mod executor;
@@ -10,6 +11,7 @@ pub mod flaky;
 pub mod meter;
 pub mod policy;
 pub mod sim;
+pub mod stack;
 pub mod template;
 pub mod warden;
 pub mod world;
@@ -17,6 +19,7 @@ pub mod world;
 pub use executor::{Executor, Launch};
 pub use flaky::Flaky;
 pub use meter::Meter;
+pub use stack::Stack;
 pub use template::Template;
 pub use warden::Warden;
 pub use world::World;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-const FUNCTIONS: [&str; 4] = ["tick", "launcher", "recovery", "api"];
+const FUNCTIONS: [&str; 5] = ["tick", "launcher", "recovery", "api", "resource"];
 const STARTS: usize = 21;
 const MIB: f64 = 1024.0 * 1024.0;
 /// What a function may weigh, in MiB: its binary, and its compressed package.

@@ -95,7 +95,7 @@ const ALIASES: [(&str, &str); 5] = [
 ];
 
 /// Fields that answers have and requests may repeat: a document that was read can be sent back.
-pub const READ_ONLY: [&str; 18] = [
+pub const READ_ONLY: [&str; 19] = [
     "schedule_id",
     "user_id",
     "status",
@@ -114,6 +114,7 @@ pub const READ_ONLY: [&str; 18] = [
     "pause_note",
     "pause_until",
     "cron_description",
+    "set",
 ];
 
 impl Definition {

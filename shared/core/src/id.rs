@@ -27,6 +27,11 @@ pub struct WorkflowId(String);
 #[serde(try_from = "String", into = "String")]
 pub struct NodeId(String);
 
+/// The name of a declared set of schedules, under the same rules. Every owner has its own sets.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SetName(String);
+
 /// Why a name was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be 1 to {MAX_NAME} letters, digits or . _ - and begin with a letter or digit")]
@@ -82,6 +87,7 @@ macro_rules! name {
 name!(ScheduleId);
 name!(WorkflowId);
 name!(NodeId);
+name!(SetName);
 
 impl ScheduleId {
     /// A name for a schedule whose maker gave none, from something unique such as a request id.
@@ -95,6 +101,12 @@ impl ScheduleId {
         // Names have no slash, so that no two triggers read alike.
         let trigger = Sha256::digest(format!("{workflow}/{node}/{owner}"));
         ScheduleId(format!("t-{}", &hex(&trigger)[..20]))
+    }
+
+    /// Whether it is a path below `/schedules` that is no schedule: one of this name could not be
+    /// asked for.
+    pub fn is_reserved(&self) -> bool {
+        ["validate", "bulk"].contains(&self.as_str())
     }
 
     /// The part of the due index this schedule lives in. Stable: moving it would lose due clocks.

@@ -6,7 +6,7 @@ use belfry_cron::{Cron, DstFold, DstGap, Timetable, Zone};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::id::{RunId, ScheduleId, WorkflowId};
+use crate::id::{RunId, ScheduleId, SetName, WorkflowId};
 use crate::instant::{self, Instant};
 use crate::json_text;
 
@@ -85,6 +85,9 @@ pub struct Spec {
     /// The schedule whose successful runs this one follows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_schedule_id: Option<ScheduleId>,
+    /// The declared set it belongs to. Changed by declaring, adopting and releasing, by nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set: Option<SetName>,
     /// Why it was paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_note: Option<String>,

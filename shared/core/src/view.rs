@@ -29,6 +29,7 @@ pub fn schedule(clock: &Clock, spec: &Spec, now: Instant) -> Value {
         "cron_description": description(clock),
         "pause_note": spec.pause_note,
         "pause_until": spec.pause_until.map(instant::text),
+        "set": spec.set,
         "revision": clock.revision,
         "created_at": clock.created_at,
         "updated_at": spec.updated_at,

@@ -8,13 +8,16 @@ use aws_config::SdkConfig;
 use aws_config::retry::RetryConfig;
 use belfry_core::id::WorkflowId;
 use belfry_core::instant::Instant;
+use belfry_core::network::Reachable;
 use belfry_core::workflow::Workflow;
 use belfry_time::{SystemTime, Time};
 use chrono::SubsecRound;
 
 use crate::events::Events;
 use crate::fault::Fault;
+use crate::handover::TickQueue;
 use crate::metrics::{self, Metric, Sink, to_stdout};
+use crate::pace::Gate;
 use crate::queue::Queue;
 use crate::settings::{BadSetting, Settings};
 use crate::store::Store;
@@ -28,6 +31,10 @@ pub struct App {
     pub store: Store,
     /// The launch queue.
     pub queue: Queue,
+    /// Where ticks leave what they do not take on.
+    pub tick_queue: TickQueue,
+    /// How many writes to the tables may be under way.
+    pub writes: Gate,
     /// Where runs are launched.
     pub targets: Targets,
     /// Who is told what happens.
@@ -43,15 +50,27 @@ pub struct App {
 /// A warm launcher keeps so many versions, then starts over.
 const MAX_CACHED_WORKFLOWS: usize = 1000;
 
+/// Writes to the tables under way at once, where nobody is throttled: the work of four batches.
+const MAX_WRITES: usize = 128;
+/// Calls to the launch queue under way at once, where nobody is throttled.
+const MAX_SENDS: usize = 64;
+
 /// Throttles and passing faults are the SDK's to retry; the tick and the queue retry the rest.
 const SDK_ATTEMPTS: u32 = 5;
 
 impl App {
     /// An app on the clients of `sdk`.
     pub fn new(sdk: &SdkConfig, settings: Settings, time: Arc<dyn Time>) -> Result<App, Fault> {
+        let (writes, sends) = (Gate::new(MAX_WRITES), Gate::new(MAX_SENDS));
+        let tables = aws_sdk_dynamodb::config::Builder::from(sdk).interceptor(writes.clone());
+        let tables = aws_sdk_dynamodb::Client::from_conf(tables.build());
+        let queues = aws_sdk_sqs::config::Builder::from(sdk).interceptor(sends.clone());
+        let queues = aws_sdk_sqs::Client::from_conf(queues.build());
         Ok(App {
-            store: Store::new(aws_sdk_dynamodb::Client::new(sdk), &settings),
-            queue: Queue::new(aws_sdk_sqs::Client::new(sdk), &settings),
+            store: Store::new(tables, &settings),
+            tick_queue: TickQueue::new(queues.clone(), &settings),
+            queue: Queue::new(queues, &settings, sends),
+            writes,
             targets: Targets::new(sdk, &settings)?,
             events: Events::new(sdk, &settings),
             settings,
@@ -117,4 +136,10 @@ impl App {
 #[expect(clippy::disallowed_methods, reason = "the edge where a function reads its environment")]
 fn settings_from_environment() -> Result<Settings, Vec<BadSetting>> {
     Settings::read(|name| std::env::var(name).ok())
+}
+
+/// The addresses a function may reach, for one that could not read the rest of its settings.
+#[expect(clippy::disallowed_methods, reason = "the edge where a function reads its environment")]
+pub(crate) fn reachable_from_environment() -> Reachable {
+    Settings::reachable(|name| std::env::var(name).ok())
 }

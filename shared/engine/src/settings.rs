@@ -26,6 +26,10 @@ pub struct Settings {
     pub launch_queue_url: String,
     /// Where messages go that were delivered too often.
     pub dead_letter_queue_url: String,
+    /// Where ticks leave what they do not take on; empty: they work alone.
+    pub tick_queue_url: String,
+    /// Clocks one tick takes on before it hands over.
+    pub tick_share: usize,
     /// Parts of the due and sweep indexes.
     pub due_shards: u32,
     /// How far the tick looks and how much it takes on.
@@ -52,6 +56,8 @@ pub struct Settings {
     pub signing_key: Secret,
     /// Makes the tokens executors report with; empty makes none.
     pub run_token_key: Secret,
+    /// Who owns what a stack makes without naming an owner.
+    pub resource_owner: String,
 }
 
 /// A secret that does not print.
@@ -100,7 +106,9 @@ rows! {
     DEAD_LETTER_QUEUE_URL None, "queue of messages that were delivered too often";
     SIGNING_KEY None, "key of the signature HTTPS targets receive, 16 bytes or more";
     RUN_TOKEN_KEY Some(""), "key of the tokens executors report with, 16 bytes or more, no target's to know; empty hands out none";
-    DUE_SHARDS Some("8"), "parts of the due index, 1 to 1000; do not change it while schedules exist";
+    DUE_SHARDS Some("8"), "parts of the due index, 1 to 1000; it may be raised while schedules exist, and not lowered";
+    TICK_QUEUE_URL Some(""), "queue through which ticks hand over what one of them cannot take on; empty: each works alone, and what is left waits for the next";
+    TICK_SHARE Some("10000"), "clocks one tick takes on before it hands the rest over";
     LOOKAHEAD_MS Some("90000"), "fires up to this far ahead are recorded and sent; at least the rule's rate and what it may be late";
     MISFIRE_GRACE_MS Some("120000"), "a fire late by less is simply late; beyond it the catch-up policy decides";
     MAX_CATCHUP_PER_TICK Some("100"), "missed fires of one schedule launched, or recorded one by one, in one tick";
@@ -119,6 +127,7 @@ rows! {
     LAUNCH_LEASE_S Some("60"), "seconds a launcher may hold a run before another delivery takes it over";
     EVENT_BUS Some(""), "EventBridge bus that is told what happens to runs and schedules; empty tells nobody";
     TARGET_TIMEOUT_MS Some("10000"), "time a target may take to answer; shorter than the lease";
+    RESOURCE_OWNER Some("cloudformation"), "owner of the schedules and workflows of a CloudFormation stack that names none";
 }
 
 /// A shorter key can be guessed.
@@ -138,6 +147,8 @@ impl Settings {
             workflows_table: reader.text("WORKFLOWS_TABLE"),
             launch_queue_url: reader.text("LAUNCH_QUEUE_URL"),
             dead_letter_queue_url: reader.text("DEAD_LETTER_QUEUE_URL"),
+            tick_queue_url: reader.text("TICK_QUEUE_URL"),
+            tick_share: reader.number("TICK_SHARE", 1, 100_000),
             due_shards: reader.number("DUE_SHARDS", 1, 1000),
             horizon: Horizon {
                 lookahead: Duration::milliseconds(reader.number("LOOKAHEAD_MS", 0, 900_000)),
@@ -167,11 +178,21 @@ impl Settings {
             event_bus: reader.text("EVENT_BUS"),
             signing_key: reader.secret("SIGNING_KEY"),
             run_token_key: reader.secret("RUN_TOKEN_KEY"),
+            resource_owner: reader.text("RESOURCE_OWNER"),
         };
         if settings.target_timeout >= settings.launch_lease {
             reader.problem("TARGET_TIMEOUT_MS", "must be shorter than LAUNCH_LEASE_S");
         }
         if reader.problems.is_empty() { Ok(settings) } else { Err(reader.problems) }
+    }
+}
+
+impl Settings {
+    /// The addresses HTTP targets may have, whatever is wrong with other settings; what cannot be
+    /// read allows none.
+    pub fn reachable(lookup: impl Fn(&str) -> Option<String>) -> Reachable {
+        let mut reader = Reader { lookup, problems: Vec::new() };
+        Reachable { allowed: reader.networks("ALLOWED_TARGET_NETWORKS") }
     }
 }
 

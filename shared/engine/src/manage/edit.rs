@@ -6,9 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use belfry_core::change::differences;
+use belfry_core::change::{Difference, differences};
 use belfry_core::definition::{Definition, MAX_PAYLOAD};
-use belfry_core::id::{ScheduleId, WorkflowId};
+use belfry_core::id::{ScheduleId, SetName, WorkflowId};
 use belfry_core::instant::{self, Instant};
 use belfry_core::invalid::Invalid;
 use belfry_core::schedule::{Catchup, Clock, Spec};
@@ -19,15 +19,16 @@ use serde_json::{Value, json};
 use tracing::info;
 
 use super::backfill::cancel_all;
+use super::declare::check_member;
 use super::follow::links;
 use super::settle::{catch_up, emit_overdue, emit_soon, settle_unlaunched};
 use super::{Caller, Refusal};
 use crate::app::App;
 use crate::events::Event;
-use crate::store::{Change, Created, Edit, Saved, Spent, Stored};
+use crate::store::{Change, Created, Edit, Link, Saved, Spent, Stored};
 
 /// Writers without `If-Match` start over this often when they meet another.
-const TRIES: usize = 5;
+pub(super) const TRIES: usize = 5;
 
 /// Nobody knows when an owner of too many deletes one; asking every minute does no harm.
 const UNTIL_ROOM: Duration = Duration::minutes(1);
@@ -45,11 +46,24 @@ pub(super) struct Intent {
     pub(super) since: Option<Instant>,
     /// How a resume catches up, if not by the schedule's own policy.
     pub(super) catchup: Option<Catchup>,
+    /// What becomes of its membership in a set.
+    pub(super) membership: Membership,
+}
+
+/// What a change does to the membership of a schedule in a declared set.
+#[derive(Clone)]
+pub(super) enum Membership {
+    /// It stays as it is: the change is nobody's declaration.
+    Keep,
+    /// It belongs to this set from now on.
+    Of(SetName),
+    /// It belongs to no set from now on.
+    None,
 }
 
 impl Intent {
     pub(super) fn new(verb: &'static str, note: Option<String>) -> Intent {
-        Intent { verb, note, until: None, since: None, catchup: None }
+        Intent { verb, note, until: None, since: None, catchup: None, membership: Membership::Keep }
     }
 }
 
@@ -72,14 +86,11 @@ pub async fn create(
 ) -> Result<Saving, Refusal> {
     let definition = read(app, body, id)?;
     let taken = || Refusal::Conflict(format!("schedule {id} exists already"));
-    let made = match app.store.schedule(id).await? {
+    let free = match app.store.schedule(id).await? {
         Stored::Schedule(_) => return Err(taken()),
-        Stored::Deleted { revision, then } => {
-            make(app, caller, id, definition, revision + 1, then).await
-        }
-        Stored::Nothing => make(app, caller, id, definition, 1, BTreeSet::new()).await,
+        free => free,
     };
-    match made {
+    match make(app, caller, id, definition, Birth::under(free)).await {
         Err(Refusal::Stale { .. }) => Err(taken()),
         made => made,
     }
@@ -106,10 +117,7 @@ pub async fn put(
                 change(app, caller, clock, spec, definition.clone(), intent).await
             }
             _ if if_match.is_some() => return Err(Refusal::Stale { current: 0 }),
-            Stored::Deleted { revision, then } => {
-                make(app, caller, id, definition.clone(), revision + 1, then).await
-            }
-            Stored::Nothing => make(app, caller, id, definition.clone(), 1, BTreeSet::new()).await,
+            free => make(app, caller, id, definition.clone(), Birth::under(free)).await,
         };
         match saved {
             Err(Refusal::Stale { .. }) if if_match.is_none() => {}
@@ -140,10 +148,26 @@ pub async fn delete(
     id: &ScheduleId,
     if_match: Option<u64>,
 ) -> Result<(), Refusal> {
+    remove(app, caller, id, if_match, None).await
+}
+
+/// Deletes a schedule; for a set, only if it is its own.
+pub(super) async fn remove(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    if_match: Option<u64>,
+    by: Option<&SetName>,
+) -> Result<(), Refusal> {
     for _ in 0..TRIES {
         let (clock, spec) = load(app, caller, id).await?;
+        if let Some(set) = by {
+            check_member(&clock, &spec, caller, set)?;
+        }
         check_revision(&clock, if_match)?;
-        let links = links(app, &clock.owner, id, spec.after_schedule_id.as_ref(), None).await?;
+        let followed = spec.after_schedule_id.as_ref();
+        let mut links = links(app, &clock.owner, id, followed, None).await?;
+        links.extend(membership(&clock.owner, spec.set.as_ref(), None));
         let now = app.now();
         emit_overdue(app, &clock, now).await?;
         let revision = clock.revision + 1;
@@ -177,7 +201,7 @@ pub(super) fn owned(both: (Clock, Spec), caller: &Caller) -> Result<(Clock, Spec
     if caller.acts_for(&both.0.owner) { Ok(both) } else { Err(Refusal::NotFound("schedule")) }
 }
 
-fn crowded() -> Refusal {
+pub(super) fn crowded() -> Refusal {
     Refusal::Conflict("others keep changing this schedule".to_owned())
 }
 
@@ -240,17 +264,42 @@ pub(super) async fn resolve_version(
     }
 }
 
-async fn make(
+/// What a new schedule finds under its name.
+pub(super) struct Birth {
+    /// Its first revision.
+    revision: u64,
+    /// The schedules that follow whatever has the name.
+    then: BTreeSet<ScheduleId>,
+    /// The set it is made in.
+    set: Option<SetName>,
+}
+
+impl Birth {
+    /// The revisions of a deleted schedule go on.
+    pub(super) fn under(free: Stored) -> Birth {
+        let (revision, then) = match free {
+            Stored::Deleted { revision, then } => (revision + 1, then),
+            _ => (1, BTreeSet::new()),
+        };
+        Birth { revision, then, set: None }
+    }
+
+    pub(super) fn of(self, set: &SetName) -> Birth {
+        Birth { set: Some(set.clone()), ..self }
+    }
+}
+
+pub(super) async fn make(
     app: &App,
     caller: &Caller,
     id: &ScheduleId,
     definition: Definition,
-    revision: u64,
-    then: BTreeSet<ScheduleId>,
+    Birth { revision, then, set }: Birth,
 ) -> Result<Saving, Refusal> {
     let now = app.now();
     let version = resolve_version(app, caller, &caller.sub, &definition, None).await?;
-    let links = links(app, &caller.sub, id, None, Some(&definition)).await?;
+    let mut links = links(app, &caller.sub, id, None, Some(&definition)).await?;
+    links.extend(membership(&caller.sub, None, set.as_ref()));
     let created_at = instant::whole_second(now);
     let clock = Clock {
         schedule_id: id.clone(),
@@ -270,8 +319,9 @@ async fn make(
         then,
         last_claimed: None,
     };
-    let spec = spec(definition, revision, None, now);
-    let changes = differences(None, &Definition::of(&clock, &spec));
+    let spec = Spec { set, ..spec(definition, revision, None, now) };
+    let mut changes = differences(None, &Definition::of(&clock, &spec));
+    changes.extend(moved(None, spec.set.as_ref()));
     let log = Change { changes, ..entry(&clock, caller, "created", now) };
     let quota = &app.settings.quota;
     if let Spent::Wait(wait) = app.store.spend_creation(&caller.sub, quota, now).await? {
@@ -337,13 +387,19 @@ pub(super) async fn change(
     let since = intent.since.unwrap_or(now);
     let before = Definition::of(&old, &old_spec);
     let same_pause = note == old_spec.pause_note && until == old_spec.pause_until;
-    if definition == before && same_pause {
+    let set = match intent.membership {
+        Membership::Keep => old_spec.set.clone(),
+        Membership::Of(set) => Some(set),
+        Membership::None => None,
+    };
+    if definition == before && same_pause && set == old_spec.set {
         // It may be a second try of a change that stood, and whose first try ended before this.
         settle_unlaunched(app, &old, Some(&old), old.revision, now).await?;
         return Ok(saving(false, &old, &old_spec, now));
     }
     let followed = old_spec.after_schedule_id.as_ref();
-    let links = links(app, &old.owner, &old.schedule_id, followed, Some(&definition)).await?;
+    let mut links = links(app, &old.owner, &old.schedule_id, followed, Some(&definition)).await?;
+    links.extend(membership(&old.owner, old_spec.set.as_ref(), set.as_ref()));
     let moves = definition.timing != old.timing || definition.paused != old.paused;
     let policy = intent.catchup.unwrap_or(definition.policies.catchup_policy);
     let resumes = old.paused && !definition.paused && definition.timing == old.timing;
@@ -372,8 +428,9 @@ pub(super) async fn change(
         zone_lost: old.zone_lost && definition.timing.timezone == old.timing.timezone,
         ..old.clone()
     };
-    let spec = Spec { pause_until: until, ..spec(definition, revision, note, now) };
-    let changes = differences(Some(&before), &Definition::of(&clock, &spec));
+    let spec = Spec { set, pause_until: until, ..spec(definition, revision, note, now) };
+    let mut changes = differences(Some(&before), &Definition::of(&clock, &spec));
+    changes.extend(moved(old_spec.set.as_ref(), spec.set.as_ref()));
     let log = Change { changes, ..entry(&clock, caller, intent.verb, since) };
     let edit = if moves { Edit::MovePosition } else { Edit::KeepPosition };
     match app.store.edit_schedule(old.revision, &clock, &spec, &log, edit, &links).await? {
@@ -418,11 +475,28 @@ fn spec(definition: Definition, revision: u64, pause_note: Option<String>, now: 
         max_runtime_s: definition.max_runtime_s,
         pause_after_failures: definition.pause_after_failures,
         after_schedule_id: definition.after_schedule_id,
+        set: None,
         pause_note,
         pause_until: None,
         revision,
         updated_at: now,
     }
+}
+
+/// The rows of sets that change with the schedule.
+fn membership(owner: &str, old: Option<&SetName>, new: Option<&SetName>) -> Vec<Link> {
+    if old == new {
+        return Vec::new();
+    }
+    let quit = old.map(|set| Link::Quit { owner: owner.to_owned(), set: set.clone() });
+    let join = new.map(|set| Link::Join { owner: owner.to_owned(), set: set.clone() });
+    quit.into_iter().chain(join).collect()
+}
+
+/// What the change log says of a schedule that comes into a set or goes out of one.
+fn moved(old: Option<&SetName>, new: Option<&SetName>) -> Option<Difference> {
+    let told = |set: Option<&SetName>| json!(set);
+    (old != new).then(|| Difference { field: "set".to_owned(), old: told(old), new: told(new) })
 }
 
 pub(super) fn entry(clock: &Clock, caller: &Caller, verb: &str, now: Instant) -> Change {

@@ -1,7 +1,9 @@
 //! Managing schedules, runs and workflows: what the API does, without HTTP.
 
+mod apply;
 mod backfill;
 mod bulk;
+mod declare;
 mod diff;
 mod edit;
 mod follow;
@@ -10,6 +12,7 @@ mod overview;
 mod pause;
 mod read;
 mod runs;
+mod sets;
 mod settle;
 mod stats;
 mod workflows;
@@ -23,6 +26,7 @@ pub use backfill::{
     Asked, backfills, cancel_backfill, one_backfill, preview_backfill, start as start_backfill,
 };
 pub use bulk::{Action, MAX_CHANGED, bulk};
+pub use declare::{adopt, declare, release, withdraw};
 pub use diff::{diff_patch, diff_put};
 pub use edit::{Saving, create, delete, patch, put};
 pub(crate) use ledger::reconcile;
@@ -32,6 +36,7 @@ pub(crate) use pause::end_pause;
 pub use pause::{pause, preview_resume, resume};
 pub use read::{Listing, Wanted, Whose, list, one};
 pub use runs::{Trigger, executor, feedback, history, one_run, trigger};
+pub use sets::{Wish, apply, export, sets};
 pub use stats::overall;
 pub use workflows::{publish, version, versions};
 

@@ -142,6 +142,7 @@ fn built(
     Ok(TransactWriteItem::builder().update(update).build())
 }
 
-fn owner_key(owner: &str, part: &str) -> Item {
+/// The key of an owner's row.
+pub(super) fn owner_key(owner: &str, part: &str) -> Item {
     Item::from([(SCHEDULE_ID.into(), text(format!("{OWNER}{owner}"))), (PART.into(), text(part))])
 }

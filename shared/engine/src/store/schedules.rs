@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::types::{
     AttributeValue, Delete, Put, TransactWriteItem, Update as UpdateItem,
 };
 pub use belfry_core::change::Change;
-use belfry_core::id::ScheduleId;
+use belfry_core::id::{ScheduleId, SetName};
 use belfry_core::instant::{self, Instant};
 use belfry_core::schedule::{Clock, Spec};
 use chrono::SecondsFormat;
@@ -46,13 +46,27 @@ pub enum Saved {
     Stale,
 }
 
-/// A change of which schedules follow which, made together with a change of one that follows.
+/// A change of another row, made together with a change of the schedule it tells of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Link {
     /// It follows this schedule from now on.
     Follow(ScheduleId),
     /// It follows this schedule no more.
     Leave(ScheduleId),
+    /// It belongs to this set from now on.
+    Join {
+        /// Whose set.
+        owner: String,
+        /// Which.
+        set: SetName,
+    },
+    /// It belongs to this set no more.
+    Quit {
+        /// Whose set.
+        owner: String,
+        /// Which.
+        set: SetName,
+    },
 }
 
 /// The answer to a new schedule.
@@ -306,6 +320,8 @@ impl Store {
         let (update, other) = match link {
             Link::Follow(other) => (Update::default().add("then", id.as_str()), other),
             Link::Leave(other) => (Update::default().delete("then", id.as_str()), other),
+            Link::Join { owner, set } => return self.put_member(id, owner, set),
+            Link::Quit { owner, set } => return self.delete_member(id, owner, set),
         };
         let request = UpdateItem::builder()
             .table_name(&self.schedules)

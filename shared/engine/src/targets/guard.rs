@@ -7,6 +7,7 @@
 use std::error::Error;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 use belfry_core::network::Reachable;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
@@ -14,21 +15,19 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 
 use crate::fault::{Fault, sdk};
-use crate::settings::Settings;
 
 /// Clients that reach only what they may.
-pub(super) struct Guard {
+pub(crate) struct Guard {
     reachable: Reachable,
     tls: Client,
     plain: Client,
 }
 
 impl Guard {
-    pub(super) fn new(settings: &Settings) -> Result<Guard, Fault> {
-        let reachable = &settings.reachable;
+    pub(crate) fn new(reachable: &Reachable, timeout: Duration) -> Result<Guard, Fault> {
         let client = |tls: bool| {
             Client::builder()
-                .timeout(settings.target_timeout.to_std().unwrap_or_default())
+                .timeout(timeout)
                 .redirect(Policy::none())
                 // A proxy would look names up by itself.
                 .no_proxy()
@@ -42,7 +41,7 @@ impl Guard {
     }
 
     /// The client for a URL, and the URL as it is understood.
-    pub(super) fn admit(&self, url: &str) -> Result<(&Client, Url), String> {
+    pub(crate) fn admit(&self, url: &str) -> Result<(&Client, Url), String> {
         let (url, tls) = judge(url, &self.reachable)?;
         Ok((if tls { &self.tls } else { &self.plain }, url))
     }

@@ -17,13 +17,15 @@ use crate::settings::Settings;
 const MAX_ANSWER: usize = 64 * 1024;
 
 pub(super) struct Http {
-    guard: Guard,
+    pub(super) guard: Guard,
     signing_key: String,
 }
 
 impl Http {
     pub(super) fn new(settings: &Settings) -> Result<Http, Fault> {
-        Ok(Http { guard: Guard::new(settings)?, signing_key: settings.signing_key.0.clone() })
+        let timeout = settings.target_timeout.to_std().unwrap_or_default();
+        let guard = Guard::new(&settings.reachable, timeout)?;
+        Ok(Http { guard, signing_key: settings.signing_key.0.clone() })
     }
 
     /// Posts `body`. A 2xx accepts the run; what may pass is retried, what will not pass is not.

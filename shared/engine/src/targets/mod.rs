@@ -14,7 +14,7 @@ use belfry_core::view;
 use belfry_core::workflow::{Completion, Target, Workflow};
 use serde_json::{Value, json};
 
-pub(crate) use guard::problem as url_problem;
+pub(crate) use guard::{Guard, problem as url_problem};
 
 use crate::fault::Fault;
 use crate::queue::group;
@@ -119,6 +119,11 @@ impl Launch<'_> {
 }
 
 impl Targets {
+    /// Clients that reach only what targets may be.
+    pub(crate) fn guard(&self) -> &Guard {
+        &self.http.guard
+    }
+
     /// Clients for every kind of target. They connect when they are first used.
     pub fn new(sdk: &SdkConfig, settings: &Settings) -> Result<Targets, Fault> {
         Ok(Targets {

@@ -1,0 +1,109 @@
+//! A schedule of a stack: a member of the set that is the stack's resource.
+
+use belfry_core::definition::Definition;
+use belfry_core::id::{ScheduleId, SetName};
+use belfry_core::resource::{Answer, Request, property};
+use chrono::Duration;
+use serde_json::{Map, Value};
+use tracing::info;
+
+use super::{acting_for, caller, gone};
+use crate::app::App;
+use crate::manage::{self, Caller, Refusal, Saving};
+use crate::store::Stored;
+
+/// A stack makes many schedules at once; one that has to wait no longer than this does.
+const WORTH_WAITING: Duration = Duration::seconds(5);
+/// How often one waits for its turn.
+const TURNS: usize = 5;
+
+/// What `Fn::GetAtt` finds of a schedule. Nothing that changes between two deployments: an attribute
+/// is as old as the answer it came with. Nothing that may be secret.
+const ATTRIBUTES: [&str; 5] = ["schedule_id", "workflow_id", "version", "revision", "set"];
+
+/// Makes the schedule what the properties say.
+pub(super) async fn save(app: &App, request: &Request) -> Result<Answer, Refusal> {
+    let (body, mut problems) = request.properties.schedule();
+    let id = request.schedule_id().map_err(|problem| problems.push(problem));
+    let caller = caller(app, request).map_err(|problem| problems.push(problem));
+    let set = request.set().map_err(|problem| problems.push(problem));
+    let (Ok(id), Ok(caller), Ok(set), []) = (&id, caller, set, problems.as_slice()) else {
+        // Judged by any name: all problems are told at once.
+        let name = id.or_else(|()| "unnamed".parse()).map_err(|_| Refusal::Invalid(vec![]))?;
+        let judged = Definition::parse(&body, &name, &app.settings.house);
+        let mut told = judged.err().unwrap_or_default();
+        told.append(&mut problems);
+        return Err(Refusal::Invalid(told));
+    };
+    let saving = declare(app, &caller, &set, id, &body).await?;
+    if let Some(left) = request.left_behind(id) {
+        withdraw(app, request, &set, &left).await?;
+    }
+    Ok(Answer::Done { physical_id: id.to_string(), attributes: attributes(&saving.schedule) })
+}
+
+/// Deletes the schedule if this resource made it. There is nothing to do if it is not there, or is
+/// somebody else's by now or always was.
+pub(super) async fn delete(app: &App, request: &Request) -> Result<Answer, Refusal> {
+    // Without a set nothing was ever made.
+    let Ok(set) = request.set() else { return Ok(gone(request)) };
+    if let Some(id) = request.doomed() {
+        withdraw(app, request, &set, &id).await?;
+        if let Some(other) = request.never_answered()
+            && matches!(app.store.schedule(&id).await?, Stored::Nothing)
+        {
+            withdraw(app, request, &set, &other).await?;
+        }
+    }
+    Ok(gone(request))
+}
+
+async fn declare(
+    app: &App,
+    caller: &Caller,
+    set: &SetName,
+    id: &ScheduleId,
+    body: &Value,
+) -> Result<Saving, Refusal> {
+    let mut turns = 0;
+    loop {
+        match manage::declare(app, caller, set, id, body, None).await {
+            Err(Refusal::TooMany { wait, .. }) if wait <= WORTH_WAITING && turns < TURNS => {
+                turns += 1;
+                app.time.sleep_until(app.time.now() + wait).await;
+            }
+            saved => return saved,
+        }
+    }
+}
+
+/// Deletes a schedule if it is of this set, whoever the properties say owns it.
+async fn withdraw(
+    app: &App,
+    request: &Request,
+    set: &SetName,
+    id: &ScheduleId,
+) -> Result<(), Refusal> {
+    let owner = match app.store.schedule(id).await? {
+        Stored::Schedule(both) if both.1.set.as_ref() == Some(set) => both.0.owner,
+        _ => {
+            info!(schedule_id = %id, %set, "not this resource's to delete");
+            return Ok(());
+        }
+    };
+    match manage::withdraw(app, &acting_for(&owner, request), set, id, None).await {
+        // Another delivery of this request was faster.
+        Err(Refusal::NotFound(_)) => Ok(()),
+        done => done,
+    }
+}
+
+fn attributes(schedule: &Value) -> Map<String, Value> {
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    };
+    let owner = ("Owner".to_owned(), schedule["user_id"].clone());
+    let rest = ATTRIBUTES.iter().map(|field| (property(field), text(&schedule[*field]).into()));
+    rest.chain([owner]).collect()
+}
