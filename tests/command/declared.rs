@@ -124,9 +124,15 @@ async fn a_file_is_planned_applied_drifts_and_is_mended() {
     assert_eq!(code, 0, "{err}");
 
     // Foreign is refused, adopted is not, released stays.
-    desk.dev.ok("PUT", "/schedules/by-hand", &json!({
-        "workflow_id": "invoices", "cron_expr": "0 9 * * *",
-    })).await;
+    desk.dev
+        .ok(
+            "PUT",
+            "/schedules/by-hand",
+            &json!({
+                "workflow_id": "invoices", "cron_expr": "0 9 * * *",
+            }),
+        )
+        .await;
     let more = "set: billing\nschedules:\n- schedule_id: by-hand\n  workflow_id: invoices\n  \
                 cron_expr: 0 9 * * *\n";
     std::fs::create_dir(desk.files.join("all")).unwrap();
