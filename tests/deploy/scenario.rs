@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use belfry_tests::World;
 use belfry_tests::aws::{restarted, serve};
 use belfry_tests::policy::Demand;
+use belfry_tests::{Stack, World};
 use chrono::Duration;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
@@ -36,7 +36,9 @@ fn note(line: &Value) {
 
 async fn live() -> Seen {
     let aws = serve(Arc::new(Mutex::new(Vec::new()))).await;
-    let world = World::with(&[("EVENT_BUS", "ours"), ("DUE_SHARDS", "1")]).await;
+    // A share of one: ticks hand over whatever else is due.
+    let settings = [("EVENT_BUS", "ours"), ("DUE_SHARDS", "1"), ("TICK_SHARE", "1")];
+    let world = World::with(&settings).await;
     // What a warm function remembers, a cold one reads: each part begins with cold ones.
     let cold = |world| restarted(world, &aws, note);
     let world = cold(world);
@@ -57,6 +59,8 @@ async fn live() -> Seen {
     backfills(&world).await;
     outages(&world).await;
     everything_users_ask(&world).await;
+    let world = cold(world);
+    everything_stacks_ask(&world).await;
     the_next_day(&world).await;
     Seen { used: world.warden.used(), metrics: COUNTED.lock().unwrap().clone() }
 }
@@ -222,7 +226,39 @@ async fn everything_users_ask(world: &World) {
     let node = "/workflows/w/triggers/start/schedule";
     world.ok("PUT", node, &json!({"cron_expr": "@daily"})).await;
     world.ok("DELETE", node, &Value::Null).await;
+    let member = json!({"schedule_id": "declared", "workflow_id": "w", "cron_expr": "@daily"});
+    world.ok("PUT", "/sets/billing", &json!({"schedules": [member]})).await;
+    world.ok("GET", "/sets/billing", &Value::Null).await;
+    world.ok("GET", "/sets", &Value::Null).await;
+    world.ok("DELETE", "/sets/billing/members/declared", &Value::Null).await;
     world.deliver().await;
+}
+
+async fn everything_stacks_ask(world: &World) {
+    let stack = Stack::start("billing").await;
+    for (action, steps) in [("Create", "[1]"), ("Update", "[2]")] {
+        let flow = json!({
+            "WorkflowId": "flow", "Owner": "ann", "DefinitionJson": steps,
+            "Target": {"Kind": "lambda", "Function": "report"},
+        });
+        let more = json!({"ResourceType": "Custom::BelfryWorkflow", "PhysicalResourceId": "flow"});
+        done(&stack.ask(world, &stack.request(action, "Flow", &flow, &more)).await);
+    }
+    let first = json!({
+        "ScheduleId": "nightly", "Owner": "ann", "WorkflowId": "flow", "CronExpr": "* * * * *",
+    });
+    done(&stack.create(world, "Nightly", &first).await);
+    let range = json!({"from": "2026-01-01T00:10:00Z", "to": "2026-01-01T00:12:00Z"});
+    world.ok("POST", "/schedules/nightly/backfill", &range).await;
+    let mut second = first.clone();
+    second["Paused"] = json!(true);
+    done(&stack.update(world, ("Nightly", "nightly"), &first, &second).await);
+    done(&stack.delete(world, ("Nightly", "nightly"), &second).await);
+}
+
+#[track_caller]
+fn done(answer: &Value) {
+    assert_eq!(answer["Status"], "SUCCESS", "{answer}");
 }
 
 async fn the_next_day(world: &World) {

@@ -42,6 +42,7 @@ pub fn restarted(world: World, url: &str, metrics: Sink) -> World {
     let mut app = App::new(&sdk, world.app.settings.clone(), time).unwrap();
     app.store = world.app.store.clone();
     app.queue = world.app.queue.clone();
+    app.tick_queue = world.app.tick_queue.clone();
     app.metrics = metrics;
     world.replace_app(app)
 }

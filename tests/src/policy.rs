@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use belfry_local::services::{DEAD_LETTER_QUEUE, LAUNCH_QUEUE};
+use belfry_local::services::{DEAD_LETTER_QUEUE, LAUNCH_QUEUE, TICK_QUEUE};
 use serde_json::Value;
 
 use crate::Template;
@@ -145,6 +145,7 @@ fn table(name: &str) -> &str {
 fn queue(url: &str) -> &str {
     match url.rsplit('/').next() {
         Some(LAUNCH_QUEUE) => "LaunchQueue",
+        Some(TICK_QUEUE) => "TickQueue",
         Some(DEAD_LETTER_QUEUE) => "DeadLetterQueue",
         _ => "TargetQueueArns",
     }

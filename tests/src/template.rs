@@ -102,7 +102,7 @@ fn node<'a>(event: Event<'a>, events: &mut Parser<'a, StrInput<'a>>) -> Result<V
         event => return Err(format!("cannot read {event:?}")),
     };
     Ok(match tag {
-        Some(tag) => intrinsic(&tag.suffix, value),
+        Some(tag) => intrinsic(&tag.suffix, &value),
         None => value,
     })
 }
@@ -122,7 +122,7 @@ fn plain(text: &str) -> Value {
 }
 
 /// The long form of a tag.
-fn intrinsic(tag: &str, value: Value) -> Value {
+fn intrinsic(tag: &str, value: &Value) -> Value {
     match (tag, value.as_str()) {
         ("Ref" | "Condition", _) => json!({ tag: value }),
         ("GetAtt", Some(text)) => {

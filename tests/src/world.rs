@@ -192,7 +192,8 @@ impl World {
     /// Calls the tick now, with so much time.
     pub async fn tick_within(&self, time: Duration) -> Value {
         let event = rules::event(self.now());
-        handlers::tick(&self.app, event, self.now() + time).await.unwrap()
+        let work = handlers::tick(&self.app, event, self.now() + time);
+        AT_WORK.scope(Function::Tick.name(), work).await.unwrap()
     }
 
     /// What ticks handed over and nobody has taken up yet; it is not given back.

@@ -76,9 +76,25 @@ pub(super) fn check(template: &Template, problems: &mut Problems) {
         source == ("LaunchQueue", "LauncherFunction"),
         format!("the mapping brings {} to {}", source.0, source.1),
     );
+    ticks(template, timeout("TickFunction"), problems);
     let concurrency = referred(&mapping["ScalingConfig"]["MaximumConcurrency"]);
     problems.unless(
         of_default(concurrency).is_some_and(|most| (2..=1000).contains(&most)),
         "the launcher's concurrency is not bounded",
     );
+}
+
+/// A hand-over is one tick's worth, and nobody sees it while a tick works on it.
+fn ticks(template: &Template, timeout: i64, problems: &mut Problems) {
+    let visibility = number(&template.properties("TickQueue")["VisibilityTimeout"]);
+    problems.unless(visibility >= timeout, "a hand-over comes back while a tick works on it");
+    let mapping = template.properties("TickMapping");
+    problems.equal("a tick's batch", &mapping["BatchSize"], &json!(1));
+    let source = (referred(&mapping["EventSourceArn"]), referred(&mapping["FunctionName"]));
+    problems.unless(
+        source == ("TickQueue", "TickFunction"),
+        format!("the mapping of hand-overs brings {} to {}", source.0, source.1),
+    );
+    let responses = &mapping["FunctionResponseTypes"];
+    problems.equal("what the tick answers", responses, &json!(["ReportBatchItemFailures"]));
 }

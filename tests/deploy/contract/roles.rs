@@ -9,15 +9,18 @@ use serde_json::{Value, json};
 use super::{Problems, referred};
 use crate::scenario::Seen;
 
-/// What Lambda does in the name of a function: writing its log, and for the launcher, bringing the
-/// messages and deleting those it is done with.
-fn by_lambda(name: &str, function: &Value) -> BTreeSet<String> {
+/// What Lambda does in the name of a function: writing its log, bringing the messages of a queue, and
+/// deleting those it is done with.
+fn by_lambda(template: &Template, function: &Value) -> BTreeSet<String> {
     let log = referred(&function["LoggingConfig"]["LogGroup"]);
     let logs = ["logs:CreateLogStream", "logs:PutLogEvents"];
     let mut done: BTreeSet<_> = logs.map(|action| format!("{action} on {log}")).into();
-    if name == "launcher" {
-        let actions = ["sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"];
-        done.extend(actions.map(|action| format!("{action} on LaunchQueue")));
+    for (_, mapping) in template.of_type("AWS::Lambda::EventSourceMapping") {
+        if template.properties(referred(&mapping["FunctionName"])) == function {
+            let queue = referred(&mapping["EventSourceArn"]);
+            let actions = ["sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"];
+            done.extend(actions.map(|action| format!("{action} on {queue}")));
+        }
     }
     done
 }
@@ -26,7 +29,7 @@ pub(super) fn check(template: &Template, seen: &Seen, problems: &mut Problems) {
     for (name, function) in functions(template) {
         let found = allowed(template, function).iter().map(ToString::to_string).collect();
         let used = seen.used.iter().filter(|(user, _)| *user == name);
-        let mut needed = by_lambda(name, function);
+        let mut needed = by_lambda(template, function);
         needed.extend(used.map(|(_, demand)| demand.to_string()));
         problems.same(&format!("the role of {name}"), &found, &needed);
     }

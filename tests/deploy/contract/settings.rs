@@ -46,6 +46,7 @@ pub(super) fn check(template: &Template, problems: &mut Problems) {
         ("WORKFLOWS_TABLE", "WorkflowsTable"),
         ("LAUNCH_QUEUE_URL", "LaunchQueue"),
         ("DEAD_LETTER_QUEUE_URL", "DeadLetterQueue"),
+        ("TICK_QUEUE_URL", "TickQueue"),
         ("EVENT_BUS", "EventBus"),
         ("DEPLOYMENT", "AWS::StackName"),
     ] {

@@ -45,7 +45,10 @@ fn one(template: &Template, id: &str, table: &Table, problems: &mut Problems) {
             json!({
                 "IndexName": index.name,
                 "KeySchema": key(index.partition, index.sort),
-                "Projection": {"ProjectionType": "KEYS_ONLY"},
+                "Projection": match index.carries {
+                    [] => json!({"ProjectionType": "KEYS_ONLY"}),
+                    more => json!({"ProjectionType": "INCLUDE", "NonKeyAttributes": more}),
+                },
             })
         })
         .collect();
