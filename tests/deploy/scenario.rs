@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use belfry_tests::World;
 use belfry_tests::aws::{restarted, serve};
 use belfry_tests::policy::Demand;
+use belfry_tests::{Stack, World};
 use chrono::Duration;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
@@ -57,6 +57,8 @@ async fn live() -> Seen {
     backfills(&world).await;
     outages(&world).await;
     everything_users_ask(&world).await;
+    let world = cold(world);
+    stacks(&world).await;
     the_next_day(&world).await;
     Seen { used: world.warden.used(), metrics: COUNTED.lock().unwrap().clone() }
 }
@@ -223,6 +225,37 @@ async fn everything_users_ask(world: &World) {
     world.ok("PUT", node, &json!({"cron_expr": "@daily"})).await;
     world.ok("DELETE", node, &Value::Null).await;
     world.deliver().await;
+}
+
+async fn stacks(world: &World) {
+    let stack = Stack::start("billing").await;
+    let flow = |steps: &str| {
+        let target = json!({"Kind": "http", "Url": world.executor.url});
+        json!({"WorkflowId": "flow", "Owner": "ann", "DefinitionJson": steps, "Target": target})
+    };
+    let kind = json!({"ResourceType": "Custom::BelfryWorkflow"});
+    for steps in ["[1]", "[2]"] {
+        stack.ask(world, &stack.request("Create", "Flow", &flow(steps), &kind)).await;
+    }
+    let declared = |id: &str, workflow: &str, cron_expr: &str, paused: bool| {
+        json!({"ScheduleId": id, "Owner": "ann", "WorkflowId": workflow, "Version": "1",
+            "CronExpr": cron_expr, "Paused": paused})
+    };
+    // Its fires are sent when it is made, settled when it changes, and told of when it is paused.
+    let often = declared("often", "flow", "*/20 * * * * *", false);
+    let seldom = declared("often", "flow", "*/40 * * * * *", false);
+    let never = declared("often", "flow", "*/40 * * * * *", true);
+    stack.create(world, "Often", &often).await;
+    stack.update(world, ("Often", "often"), &often, &seldom).await;
+    stack.update(world, ("Often", "often"), &seldom, &never).await;
+    stack.delete(world, ("Often", "often"), &never).await;
+    // Deleted in the middle of a backfill.
+    let long = declared("filled", "t", "*/10 * * * *", false);
+    stack.create(world, "Filled", &long).await;
+    let range = json!({"from": "2026-01-01T00:10:00Z", "to": "2026-01-01T00:30:00Z"});
+    world.ok("POST", "/schedules/filled/backfill", &range).await;
+    let deleted = stack.delete(world, ("Filled", "filled"), &long).await;
+    assert_eq!(deleted["Status"], "SUCCESS", "{deleted}");
 }
 
 async fn the_next_day(world: &World) {
