@@ -11,6 +11,8 @@ SAM := .tools/deploy/bin/sam
 # What the contract caught of the planted faults.
 PLANTED := target/tmp/planted.json
 CARGO_LAMBDA := .tools/build/bin/cargo-lambda
+MINISTACK := .tools/rehearsal/bin/ministack
+THIS_ARCH := $(if $(filter aarch64 arm64,$(shell uname -m)),arm64,x86_64)
 NO_VENV := make: python3 with venv and ensurepip is needed (Debian: apt-get install python3-venv)
 STACK ?= belfry
 JWT_AUDIENCE ?= belfry
@@ -33,12 +35,13 @@ dev: ## Run the whole system on this machine (PORT=7600 DATA=.belfry)
 	@exec target/debug/belfry dev --port $(PORT) --data $(DATA)
 
 .PHONY: test
-test: lint ## Check everything: lint, every test, the deploy template, the API against its document, the console in a browser
+test: lint ## Check everything: lint, every test, the template, the API against its document, the console in a browser, a deployment
 	$(CARGO) build --workspace --bins --locked
 	$(CARGO) test --workspace --locked
 	@$(MAKE) --no-print-directory deploy-lint
 	@$(MAKE) --no-print-directory api-test
 	@$(MAKE) --no-print-directory browser-test
+	@$(MAKE) --no-print-directory rehearsal
 
 .PHONY: browser-test
 browser-test: ## Try the console in a headless Chromium, as a user does
@@ -116,6 +119,16 @@ $(SAM): infra/deploy/requirements.txt
 $(CARGO_LAMBDA): infra/deploy/build-requirements.txt
 	@python3 -m venv --clear .tools/build || { echo "$(NO_VENV)" >&2; exit 1; }
 	.tools/build/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
+.PHONY: rehearsal
+rehearsal: $(MINISTACK) $(SAM) ## Deploy the functions on an emulator of AWS, use them, break them, delete them
+	@$(MAKE) --no-print-directory build ARCH=$(THIS_ARCH)
+	.tools/rehearsal/bin/python -B tests/rehearsal/main.py
+
+$(MINISTACK): tests/rehearsal/requirements.txt
+	@python3 -m venv --clear .tools/rehearsal || { echo "$(NO_VENV)" >&2; exit 1; }
+	.tools/rehearsal/bin/pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 
 .PHONY: bench

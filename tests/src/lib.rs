@@ -3,6 +3,7 @@
 
 pub mod aws;
 pub mod checker;
+pub mod crowd;
 pub mod door;
 pub mod embedded;
 pub mod executor;

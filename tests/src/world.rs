@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use aws_sdk_sqs::types::Message;
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{Instant, text};
 use belfry_engine::app::App;
 use belfry_engine::store::Claimant;
 use belfry_engine::{handlers, metrics};
 use belfry_local::functions::{AT_WORK, Function, Functions};
-use belfry_local::mapping::Mapping;
+use belfry_local::mapping::{self, Mapping};
 use belfry_local::rules;
-use belfry_local::services::{LAUNCH_QUEUE, Services, Storage};
+use belfry_local::services::{LAUNCH_QUEUE, Services, Storage, TICK_QUEUE};
 use belfry_time::{ManualTime, Time};
 use chrono::{Duration, DurationRound};
 use serde_json::{Value, json};
@@ -41,6 +42,8 @@ pub struct World {
     pub services: Services,
     /// Between the launch queue and the launcher.
     pub mapping: Mapping,
+    /// Between the tick queue and the tick.
+    pub ticks: Mapping,
     functions: Functions,
     requests: std::sync::atomic::AtomicU64,
 }
@@ -67,13 +70,14 @@ impl World {
             _ => settings.iter().find(|(key, _)| *key == name).map(|(_, v)| (*v).to_owned()),
         };
         let settings = services.prepare(&sdk, given).await.unwrap();
-        let queue_url = settings.launch_queue_url.clone();
+        let queues = (settings.launch_queue_url.clone(), settings.tick_queue_url.clone());
         let mut app = App::new(&sdk, settings, shared).unwrap();
         app.metrics = metrics::to_nowhere;
         let app = Arc::new(app);
         let functions = Functions::Here(app.clone());
         let client = aws_sdk_sqs::Client::new(&sdk);
-        let mapping = Mapping::new(client, &queue_url, functions.clone());
+        let mapping = Mapping::new(client.clone(), &queues.0, functions.clone());
+        let ticks = Mapping::of_ticks(client, &queues.1, functions.clone());
         let world = World {
             time,
             app,
@@ -82,6 +86,7 @@ impl World {
             warden,
             services,
             mapping,
+            ticks,
             functions,
             requests: Default::default(),
         };
@@ -95,8 +100,10 @@ impl World {
         let app = Arc::new(app);
         let functions = Functions::Here(app.clone());
         let client = aws_sdk_sqs::Client::new(&self.services.sdk());
-        let mapping = Mapping::new(client, &app.settings.launch_queue_url, functions.clone());
-        World { app, functions, mapping, ..self }
+        let (launches, ticks) = (&app.settings.launch_queue_url, &app.settings.tick_queue_url);
+        let mapping = Mapping::new(client.clone(), launches, functions.clone());
+        let ticks = Mapping::of_ticks(client, ticks, functions.clone());
+        World { app, functions, mapping, ticks, ..self }
     }
 
     /// What its gateway and its rule call.
@@ -182,6 +189,42 @@ impl World {
         self.functions.invoke(Function::Tick, rules::event(self.now())).await.unwrap()
     }
 
+    /// Calls the tick now, with so much time.
+    pub async fn tick_within(&self, time: Duration) -> Value {
+        let event = rules::event(self.now());
+        handlers::tick(&self.app, event, self.now() + time).await.unwrap()
+    }
+
+    /// What ticks handed over and nobody has taken up yet; it is not given back.
+    pub async fn handed_over(&self) -> Vec<Message> {
+        let mut all = Vec::new();
+        loop {
+            match self.ticks.receive(0).await {
+                some if some.is_empty() => return all,
+                some => all.extend(some),
+            }
+        }
+    }
+
+    /// Calls the tick with what another handed over.
+    pub async fn take_over(&self, message: &Message) -> Value {
+        let event =
+            mapping::event(&self.app.settings.tick_queue_url, std::slice::from_ref(message));
+        self.functions.invoke(Function::Tick, event).await.unwrap()
+    }
+
+    /// Brings what ticks handed over to other ticks, until nobody hands over any more.
+    pub async fn deliver_ticks(&self) {
+        let is_there = || {
+            let next = self.services.queues.next_visible_at(TICK_QUEUE).unwrap();
+            next.is_some_and(|at| at <= self.now())
+        };
+        while is_there() {
+            let messages = self.ticks.receive(0).await;
+            self.ticks.deliver(messages).await;
+        }
+    }
+
     /// Calls recovery now.
     pub async fn recover(&self) -> Value {
         self.functions.invoke(Function::Recovery, rules::event(self.now())).await.unwrap()
@@ -217,6 +260,7 @@ impl World {
             self.time.set(next.max(self.now()));
             if Some(next) == next_tick {
                 self.tick().await;
+                self.deliver_ticks().await;
             }
             if self.now() >= end {
                 self.deliver().await;

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use belfry_core::units;
 use chrono::Duration;
 use serde_json::{Value, json};
 
@@ -105,6 +106,8 @@ async fn a_bus_is_told_what_happens_to_runs_and_schedules() {
         })
         .collect();
     told.sort();
+    let of_good = told.iter().filter(|event| event.starts_with("good ")).count();
+    assert_eq!(of_good as f64, units::EVENTS, "what the cost ledger reckons with");
     assert_eq!(
         told,
         [

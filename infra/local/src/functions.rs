@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use belfry_engine::app::App;
 use belfry_engine::handlers;
+use chrono::Duration;
 use serde_json::Value;
 
 use crate::processes::Processes;
@@ -37,6 +38,9 @@ impl Function {
     }
 }
 
+/// What an invocation may take.
+pub(crate) const TIMEOUT: Duration = Duration::seconds(60);
+
 /// Why an invocation gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -67,7 +71,10 @@ impl Functions {
         // A task of its own: a panic fails this invocation, as it would in Lambda.
         let call = tokio::spawn(AT_WORK.scope(function.name(), async move {
             match function {
-                Function::Tick => handlers::tick(&app, event).await,
+                Function::Tick => {
+                    let deadline = app.now() + TIMEOUT;
+                    handlers::tick(&app, event, deadline).await
+                }
                 Function::Launcher => handlers::launcher(&app, event).await,
                 Function::Recovery => handlers::recovery(&app, event).await,
                 Function::Api => handlers::api(&app, event).await,

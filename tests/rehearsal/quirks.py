@@ -1,0 +1,41 @@
+"""Quirks: where MiniStack differs from AWS, and what makes up for it. The template is right and is left alone."""
+
+import json
+
+from stack import NAME
+
+# AWS has one permission for a call and its batch. MiniStack takes the batch for an action of its own.
+BATCHED = ("sqs:SendMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility")
+
+
+def make_up(scene):
+    """To be done after every deployment that made something."""
+    allow_batches(scene)
+    limit_in_numbers(scene)
+
+
+def allow_batches(scene):
+    """Allows a role the batch of each call it is allowed, on the same resource."""
+    iam = scene.emulator.client("iam")
+    for kind, role, _ in scene.stack.resources().values():
+        if kind != "AWS::IAM::Role":
+            continue
+        for policy in iam.list_role_policies(RoleName=role)["PolicyNames"]:
+            document = iam.get_role_policy(RoleName=role, PolicyName=policy)["PolicyDocument"]
+            for statement in document["Statement"]:
+                actions = statement["Action"]
+                actions = [actions] if isinstance(actions, str) else actions
+                statement["Action"] = actions + [f"{name}Batch" for name in actions if name in BATCHED]
+            iam.put_role_policy(RoleName=role, PolicyName=policy, PolicyDocument=json.dumps(document))
+
+
+def limit_in_numbers(scene):
+    """CloudFormation makes a number of a parameter where the resource has one. MiniStack keeps the text, and its poller fails on
+    the mapping's limit."""
+    functions = scene.emulator.client("lambda")
+    mappings = functions.list_event_source_mappings(FunctionName=f"{NAME}-launcher")
+    for mapping in mappings["EventSourceMappings"]:
+        limit = int(mapping["ScalingConfig"]["MaximumConcurrency"])
+        functions.update_event_source_mapping(
+            UUID=mapping["UUID"], ScalingConfig={"MaximumConcurrency": limit}
+        )
