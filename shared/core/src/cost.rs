@@ -87,7 +87,7 @@ impl Default for Load {
 }
 
 /// Alarms of the template, each of which looks at one metric.
-pub const ALARMS: f64 = 21.0;
+pub const ALARMS: f64 = 22.0;
 /// Dashboards of the template.
 pub const DASHBOARDS: f64 = 1.0;
 /// Queues of the template that Lambda polls: of launches, and of what one tick leaves to others.
