@@ -33,6 +33,19 @@ def lint(text):
     return [f"{match.rule.id} {match.message}" for match in found]
 
 
+def lint_examples():
+    """The problems of the stacks that declare schedules; they need no SAM."""
+    from cfnlint.api import ManualArgs, lint as cfn_lint
+
+    config = ManualArgs(regions=["us-east-1"])
+    examples = sorted((ROOT / "infra/examples").glob("*.yaml"))
+    return [
+        f"{path.relative_to(ROOT)}: {match.rule.id} {match.message}"
+        for path in examples
+        for match in cfn_lint(path.read_text(), config=config)
+    ]
+
+
 def main(contract):
     text = TEMPLATE.read_text()
     faults = yaml.safe_load((HERE / "faults.yaml").read_text())
@@ -46,7 +59,7 @@ def main(contract):
         found, *planted = pool.map(lint, copies)
     linted = {fault["name"]: problems for fault, problems in zip(ours, planted)}
     said = validate.communicate()[0].strip()
-    problems = [f"infra/template.yaml: {problem}" for problem in found]
+    problems = [f"infra/template.yaml: {problem}" for problem in found] + lint_examples()
     if validate.returncode:
         problems.append(said)
     caught = json.loads(pathlib.Path(contract).read_text())

@@ -60,7 +60,7 @@ async fn live() -> Seen {
     outages(&world).await;
     everything_users_ask(&world).await;
     let world = cold(world);
-    everything_stacks_ask(&world).await;
+    stacks(&world).await;
     the_next_day(&world).await;
     Seen { used: world.warden.used(), metrics: COUNTED.lock().unwrap().clone() }
 }
@@ -234,31 +234,35 @@ async fn everything_users_ask(world: &World) {
     world.deliver().await;
 }
 
-async fn everything_stacks_ask(world: &World) {
+async fn stacks(world: &World) {
     let stack = Stack::start("billing").await;
-    for (action, steps) in [("Create", "[1]"), ("Update", "[2]")] {
-        let flow = json!({
-            "WorkflowId": "flow", "Owner": "ann", "DefinitionJson": steps,
-            "Target": {"Kind": "lambda", "Function": "report"},
-        });
-        let more = json!({"ResourceType": "Custom::BelfryWorkflow", "PhysicalResourceId": "flow"});
-        done(&stack.ask(world, &stack.request(action, "Flow", &flow, &more)).await);
+    let flow = |steps: &str| {
+        let target = json!({"Kind": "http", "Url": world.executor.url});
+        json!({"WorkflowId": "flow", "Owner": "ann", "DefinitionJson": steps, "Target": target})
+    };
+    let kind = json!({"ResourceType": "Custom::BelfryWorkflow"});
+    for steps in ["[1]", "[2]"] {
+        stack.ask(world, &stack.request("Create", "Flow", &flow(steps), &kind)).await;
     }
-    let first = json!({
-        "ScheduleId": "nightly", "Owner": "ann", "WorkflowId": "flow", "CronExpr": "* * * * *",
-    });
-    done(&stack.create(world, "Nightly", &first).await);
-    let range = json!({"from": "2026-01-01T00:10:00Z", "to": "2026-01-01T00:12:00Z"});
-    world.ok("POST", "/schedules/nightly/backfill", &range).await;
-    let mut second = first.clone();
-    second["Paused"] = json!(true);
-    done(&stack.update(world, ("Nightly", "nightly"), &first, &second).await);
-    done(&stack.delete(world, ("Nightly", "nightly"), &second).await);
-}
-
-#[track_caller]
-fn done(answer: &Value) {
-    assert_eq!(answer["Status"], "SUCCESS", "{answer}");
+    let declared = |id: &str, workflow: &str, cron_expr: &str, paused: bool| {
+        json!({"ScheduleId": id, "Owner": "ann", "WorkflowId": workflow, "Version": "1",
+            "CronExpr": cron_expr, "Paused": paused})
+    };
+    // Its fires are sent when it is made, settled when it changes, and told of when it is paused.
+    let often = declared("often", "flow", "*/20 * * * * *", false);
+    let seldom = declared("often", "flow", "*/40 * * * * *", false);
+    let never = declared("often", "flow", "*/40 * * * * *", true);
+    stack.create(world, "Often", &often).await;
+    stack.update(world, ("Often", "often"), &often, &seldom).await;
+    stack.update(world, ("Often", "often"), &seldom, &never).await;
+    stack.delete(world, ("Often", "often"), &never).await;
+    // Deleted in the middle of a backfill.
+    let long = declared("filled", "t", "*/10 * * * *", false);
+    stack.create(world, "Filled", &long).await;
+    let range = json!({"from": "2026-01-01T00:10:00Z", "to": "2026-01-01T00:30:00Z"});
+    world.ok("POST", "/schedules/filled/backfill", &range).await;
+    let deleted = stack.delete(world, ("Filled", "filled"), &long).await;
+    assert_eq!(deleted["Status"], "SUCCESS", "{deleted}");
 }
 
 async fn the_next_day(world: &World) {

@@ -100,8 +100,8 @@ impl Stack {
     pub async fn ask_app(&self, world: &World, app: &App, event: &Value) -> Value {
         let before = self.told().len();
         let deadline = world.now() + Duration::seconds(60);
-        let work = handlers::resource(Ok::<_, &String>(app), event.clone(), deadline);
-        AT_WORK.scope("resource", work).await.unwrap();
+        let handled = handlers::resource(Ok::<_, &String>(app), event.clone(), deadline);
+        AT_WORK.scope("resource", handled).await.unwrap();
         assert_eq!(self.told().len(), before + 1, "one request, one answer");
         self.answer()
     }

@@ -27,6 +27,7 @@ mod policies;
 mod queueing;
 mod recovering;
 mod resource_answers;
+mod resource_example;
 mod resource_workflows;
 mod resources;
 mod restoring;

@@ -41,13 +41,14 @@ const NEEDED: [(metrics::Name, &str); 12] = [
     (metrics::POISON_MESSAGES, "poison"),
 ];
 
-const NEEDED_OF_AWS: [(&str, &str); 8] = [
+const NEEDED_OF_AWS: [(&str, &str); 9] = [
     ("Errors", "TickFunction"),
     ("Throttles", "TickFunction"),
     ("Duration", "TickFunction"),
     ("Errors", "LauncherFunction"),
     ("Throttles", "LauncherFunction"),
     ("Errors", "RecoveryFunction"),
+    ("Errors", "ResourceFunction"),
     ("ApproximateAgeOfOldestMessage", "LaunchQueue"),
     ("ApproximateNumberOfMessagesVisible", "DeadLetterQueue"),
 ];
