@@ -8,6 +8,8 @@ PRETTIER := node tests/browser/node_modules/prettier/bin/prettier.cjs --log-leve
   --config tests/browser/prettier.json shared/engine/console 'tests/browser/*.mjs'
 SCHEMATHESIS := .tools/schemathesis/bin/st
 SAM := .tools/deploy/bin/sam
+# What the contract caught of the planted faults.
+PLANTED := target/tmp/planted.json
 CARGO_LAMBDA := .tools/build/bin/cargo-lambda
 MINISTACK := .tools/rehearsal/bin/ministack
 THIS_ARCH := $(if $(filter aarch64 arm64,$(shell uname -m)),arm64,x86_64)
@@ -33,9 +35,10 @@ dev: ## Run the whole system on this machine (PORT=7600 DATA=.belfry)
 	@exec target/debug/belfry dev --port $(PORT) --data $(DATA)
 
 .PHONY: test
-test: lint ## Check everything: lint, every test, the API against its document, the console in a browser, a deployment
+test: lint ## Check everything: lint, every test, the template, the API against its document, the console in a browser, a deployment
 	$(CARGO) build --workspace --bins --locked
 	$(CARGO) test --workspace --locked
+	@$(MAKE) --no-print-directory deploy-lint
 	@$(MAKE) --no-print-directory api-test
 	@$(MAKE) --no-print-directory browser-test
 	@$(MAKE) --no-print-directory rehearsal
@@ -96,6 +99,11 @@ deploy: $(SAM) ## Deploy to AWS (JWT_ISSUER=https://... STACK=belfry REGION= ARC
 destroy: $(SAM) ## Delete a deployment (STACK=belfry REGION=); its tables stay, unless TABLES=delete
 	@$(IN_REGION) .tools/deploy/bin/python infra/deploy/account.py
 	@$(IN_REGION) .tools/deploy/bin/python infra/deploy/destroy.py '$(STACK)' '$(TABLES)'
+
+.PHONY: deploy-lint
+deploy-lint: $(SAM) ## Lint the deploy template, and faults planted in copies of it
+	@test -f $(PLANTED) || $(CARGO) test --workspace --locked --test deploy
+	@SAM_CLI_TELEMETRY=0 .tools/deploy/bin/python tests/deploy/lint.py $(PLANTED)
 
 .PHONY: template
 template: $(SAM) ## Write plain CloudFormation to target/cloudformation.json, for who has no SAM

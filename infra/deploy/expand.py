@@ -4,11 +4,14 @@ usage: expand.py TEMPLATE OUTPUT. The functions' zips are then looked for in the
 """
 
 import json
+import logging
 import os
 import sys
 
 # The translator asks boto3 for a region, though it calls nobody.
 os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")
+# It also warns that it told nobody how it was used.
+logging.getLogger("samtranslator").setLevel(logging.ERROR)
 
 from samtranslator.translator.transform import transform  # noqa: E402
 from samtranslator.yaml_helper import yaml_parse  # noqa: E402

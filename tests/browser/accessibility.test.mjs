@@ -93,6 +93,11 @@ async function looked(page, go, screens, theme) {
   await page.getByRole("button", { name: "Pause Beat" }).click();
   await judge("a dialog");
   await page.keyboard.press("Escape");
+  await page.getByRole("link", { name: "Beat", exact: true }).click();
+  await page.getByRole("button", { name: "Backfill" }).click();
+  await page.getByRole("dialog").getByText(/fires/).waitFor();
+  await judge("a backfill");
+  await page.keyboard.press("Escape");
   await page.evaluate(() => sessionStorage.setItem("belfry.token", "x.y.z"));
   await page.reload();
   await page.getByRole("button", { name: /^Sign (out|in)$/ }).click();

@@ -151,3 +151,36 @@ test(
       });
     }),
 );
+
+test("the fires of a time gone by are counted, run and watched", LIMIT, () =>
+  withSystem(async (system) => {
+    await system.call("PUT", "/schedules/nightly", {
+      name: "Nightly",
+      workflow_id: "demo",
+      cron_expr: "0 3 * * *",
+      timezone: "UTC",
+    });
+    await inConsole(system, async ({ page }) => {
+      await page.getByRole("link", { name: "Nightly" }).click();
+      await page.getByRole("button", { name: "Backfill" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByText("1 fire, 0 of them ran already; this launches 1.").waitFor();
+      await dialog.getByLabel("From").fill("2026-01-01T00:00:00");
+      await dialog.getByLabel("To", { exact: true }).fill("2026-01-05T00:00:00");
+      await dialog.getByText("4 fires, 0 of them ran already; this launches 4.").waitFor();
+      await dialog.getByLabel("To", { exact: true }).fill("2099-01-01T00:00:00");
+      await dialog.getByRole("status").getByText("to: ").waitFor();
+      await dialog.getByRole("button", { name: "Run them" }).click();
+      await dialog.getByRole("alert").getByText("to: ").waitFor();
+      await dialog.getByLabel("To", { exact: true }).fill("2026-01-05T00:00:00");
+      await dialog.getByLabel("Runs at once").fill("2");
+      await dialog.getByRole("button", { name: "Run them" }).click();
+
+      const row = page.getByRole("region", { name: "Backfills" }).first().locator("tbody tr");
+      await row.getByText("Done").waitFor();
+      assert.deepEqual((await row.locator("td").allInnerTexts()).slice(3, 6), ["4", "0", "0"]);
+      const { items } = await system.call("GET", "/schedules/nightly/backfills");
+      assert.deepEqual([items.length, items[0].fires, items[0].max_concurrent], [1, 4, 2]);
+    });
+  }),
+);

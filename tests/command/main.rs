@@ -1,7 +1,9 @@
 //! The `belfry` command as its users meet it: a process, its output, its ports.
 
 mod api;
+mod cost;
 mod crash;
+mod declared;
 mod dev;
 mod disk;
 mod preview;

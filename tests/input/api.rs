@@ -208,8 +208,10 @@ fn no_event_makes_a_function_panic() {
         runtime.block_on(async {
             let _ = handlers::api(&world.app, event.clone()).await;
             let _ = handlers::launcher(&world.app, event.clone()).await;
-            let _ = handlers::launcher(&world.app, record).await;
-            handlers::tick(&world.app, event.clone()).await.unwrap();
+            let _ = handlers::launcher(&world.app, record.clone()).await;
+            let deadline = world.now() + chrono::Duration::minutes(1);
+            let _ = handlers::tick(&world.app, event.clone(), deadline).await;
+            let _ = handlers::tick(&world.app, record, deadline).await;
             handlers::recovery(&world.app, event).await.unwrap();
         });
         Ok(())

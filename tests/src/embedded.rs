@@ -12,6 +12,8 @@ use crate::checker::Run;
 pub const SCHEDULES: &str = "belfry-schedules";
 /// The table of runs.
 pub const RUNS: &str = "belfry-runs";
+/// The table of workflow versions.
+pub const WORKFLOWS: &str = "belfry-workflows";
 
 /// One operation by its name in `X-Amz-Target`.
 pub fn dynamodb(

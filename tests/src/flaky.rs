@@ -19,21 +19,51 @@ use serde_json::Value;
 #[derive(Clone, Debug)]
 pub struct Flaky {
     inner: SharedHttpClient,
-    /// Calls in a thousand that fail.
-    rate: u32,
+    trouble: Trouble,
     seen: Arc<Mutex<Seen>>,
+}
+
+/// When calls fail.
+#[derive(Clone, Copy, Debug)]
+enum Trouble {
+    /// So many in a thousand.
+    Rate(u32),
+    /// Writes are throttled while so many are under way.
+    Crowd(usize),
 }
 
 #[derive(Debug, Default)]
 struct Seen {
     faults: u64,
+    writing: usize,
+    writes: Vec<bool>,
     runs: HashSet<String>,
 }
 
 impl Flaky {
     /// A client over `inner` of whose calls `rate` in a thousand fail.
     pub fn new(inner: SharedHttpClient, rate: u32) -> Flaky {
-        Flaky { inner, rate, seen: Arc::default() }
+        Flaky { inner, trouble: Trouble::Rate(rate), seen: Arc::default() }
+    }
+
+    /// A client over `inner` whose service stands `most` writes at once and throttles the others.
+    pub fn crowded(inner: SharedHttpClient, most: usize) -> Flaky {
+        Flaky { inner, trouble: Trouble::Crowd(most), seen: Arc::default() }
+    }
+
+    /// Of each write so far, whether it was throttled.
+    pub fn throttles(&self) -> Vec<bool> {
+        self.seen.lock().unwrap().writes.clone()
+    }
+
+    /// Begins a write, if the service stands one more.
+    fn begin_write(&self, most: usize) -> bool {
+        let mut seen = self.seen.lock().unwrap();
+        let has_room = seen.writing < most;
+        seen.writing += usize::from(has_room);
+        seen.faults += u64::from(!has_room);
+        seen.writes.push(!has_room);
+        has_room
     }
 
     /// How many calls failed.
@@ -75,17 +105,17 @@ struct Line {
 
 impl HttpConnector for Line {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        if fastrand::u32(0..1000) >= self.flaky.rate {
+        let rate = match self.flaky.trouble {
+            Trouble::Rate(rate) => rate,
+            Trouble::Crowd(most) => return self.crowd(request, most),
+        };
+        if fastrand::u32(0..1000) >= rate {
             return self.inner.call(request);
         }
         self.flaky.note(&request);
         match fastrand::u32(0..3) {
             0 => HttpConnectorFuture::ready(Err(ConnectorError::io("connection reset".into()))),
-            1 => {
-                let busy = r#"{"__type":"ThrottlingException","message":"slow down"}"#;
-                let status = StatusCode::try_from(400).expect("a status");
-                HttpConnectorFuture::ready(Ok(HttpResponse::new(status, SdkBody::from(busy))))
-            }
+            1 => busy("ThrottlingException"),
             _ => {
                 let answer = self.inner.call(request);
                 HttpConnectorFuture::new(async move {
@@ -95,4 +125,31 @@ impl HttpConnector for Line {
             }
         }
     }
+}
+
+impl Line {
+    fn crowd(&self, request: HttpRequest, most: usize) -> HttpConnectorFuture {
+        let target = request.headers().get("x-amz-target").unwrap_or_default();
+        let is_write = ["PutItem", "UpdateItem", "BatchExecuteStatement"]
+            .iter()
+            .any(|write| target.ends_with(write));
+        if !is_write {
+            return self.inner.call(request);
+        }
+        if !self.flaky.begin_write(most) {
+            return busy("com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException");
+        }
+        let (answer, flaky) = (self.inner.call(request), self.flaky.clone());
+        HttpConnectorFuture::new(async move {
+            let answer = answer.await;
+            flaky.seen.lock().unwrap().writing -= 1;
+            answer
+        })
+    }
+}
+
+fn busy(kind: &str) -> HttpConnectorFuture {
+    let body = format!(r#"{{"__type":"{kind}","message":"slow down"}}"#);
+    let status = StatusCode::try_from(400).expect("a status");
+    HttpConnectorFuture::ready(Ok(HttpResponse::new(status, SdkBody::from(body))))
 }

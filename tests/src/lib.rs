@@ -1,18 +1,25 @@
 //! What stories are told with: a world whose time moves when it is told to, an executor that
 //! remembers what it was given, and a meter on every request.
 
+pub mod aws;
 pub mod checker;
+pub mod crowd;
 pub mod door;
 pub mod embedded;
 pub mod executor;
 pub mod flaky;
 pub mod meter;
+pub mod policy;
 pub mod sim;
 pub mod stack;
+pub mod template;
+pub mod warden;
 pub mod world;
 
 pub use executor::{Executor, Launch};
 pub use flaky::Flaky;
 pub use meter::Meter;
 pub use stack::Stack;
+pub use template::Template;
+pub use warden::Warden;
 pub use world::World;

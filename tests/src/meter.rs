@@ -1,4 +1,5 @@
-//! A meter between the SDK and the services: counts requests and the units they consume.
+//! A meter between the SDK and the services: counts requests and the units they consume. It can make
+//! each request take time of a clock that stands still otherwise, and cut the line after some.
 //!
 //! It asks DynamoDB for the units by itself, so that the code under test has no say in the count.
 
@@ -15,17 +16,21 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::byte_stream::ByteStream;
+use belfry_time::ManualTime;
+use chrono::Duration;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 const WRITES: [&str; 4] = ["PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"];
 
-const READS: [&str; 3] = ["GetItem", "BatchGetItem", "Query"];
+const READS: [&str; 4] = ["GetItem", "BatchGetItem", "Query", "Scan"];
 
 /// An HTTP client for the SDK that counts.
 #[derive(Clone, Debug)]
 pub struct Meter {
     inner: SharedHttpClient,
     counts: Arc<Mutex<Counts>>,
+    cut: Arc<Notify>,
 }
 
 #[derive(Debug, Default)]
@@ -33,13 +38,18 @@ struct Counts {
     requests: BTreeMap<String, usize>,
     write_units: f64,
     read_units: f64,
+    total: usize,
+    toll: Option<(ManualTime, Duration)>,
+    cut_after: Option<usize>,
+    watched: Option<String>,
+    sightings: Vec<(usize, String)>,
 }
 
 impl Meter {
     /// A meter at zero.
     #[expect(clippy::new_without_default, reason = "a meter is made on purpose")]
     pub fn new() -> Meter {
-        Meter { inner: Builder::new().build_http(), counts: Arc::default() }
+        Meter { inner: Builder::new().build_http(), counts: Arc::default(), cut: Arc::default() }
     }
 
     /// Requests since the last reset, by operation.
@@ -57,9 +67,55 @@ impl Meter {
         self.counts.lock().unwrap().read_units
     }
 
-    /// Counts from zero again.
+    /// Counts from zero again, and forgets what else it was told.
     pub fn reset(&self) {
         *self.counts.lock().unwrap() = Counts::default();
+    }
+
+    /// Makes each request take so long.
+    pub fn charge(&self, time: &ManualTime, each: Duration) {
+        self.counts.lock().unwrap().toll = Some((time.clone(), each));
+    }
+
+    /// Answers no request after so many more.
+    pub fn cut_after(&self, requests: usize) {
+        let mut counts = self.counts.lock().unwrap();
+        counts.cut_after = Some(counts.total + requests);
+    }
+
+    /// Does what it can of `work` until the line is cut; `None`: it was.
+    pub async fn until_cut<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            done = work => Some(done),
+            () = self.cut.notified() => None,
+        }
+    }
+
+    /// Notes every request that names this.
+    pub fn watch(&self, what: &str) {
+        self.counts.lock().unwrap().watched = Some(what.to_owned());
+    }
+
+    /// The requests that named what is watched: how many came before, and the operation.
+    pub fn sightings(&self) -> Vec<(usize, String)> {
+        self.counts.lock().unwrap().sightings.clone()
+    }
+
+    /// Notes a request; answers whether it gets through.
+    fn note(&self, operation: &str, body: &[u8]) -> bool {
+        let mut counts = self.counts.lock().unwrap();
+        *counts.requests.entry(operation.to_owned()).or_default() += 1;
+        if let Some(watched) = &counts.watched
+            && String::from_utf8_lossy(body).contains(watched)
+        {
+            let sighting = (counts.total, operation.to_owned());
+            counts.sightings.push(sighting);
+        }
+        counts.total += 1;
+        if let Some((time, each)) = &counts.toll {
+            time.advance(*each);
+        }
+        counts.cut_after.is_none_or(|most| counts.total <= most)
     }
 }
 
@@ -70,21 +126,24 @@ impl HttpClient for Meter {
         components: &RuntimeComponents,
     ) -> SharedHttpConnector {
         let inner = self.inner.http_connector(settings, components);
-        SharedHttpConnector::new(Metered { inner, counts: self.counts.clone() })
+        SharedHttpConnector::new(Metered { inner, meter: self.clone() })
     }
 }
 
 #[derive(Debug)]
 struct Metered {
     inner: SharedHttpConnector,
-    counts: Arc<Mutex<Counts>>,
+    meter: Meter,
 }
 
 impl HttpConnector for Metered {
     fn call(&self, mut request: HttpRequest) -> HttpConnectorFuture {
         let target = request.headers().get("x-amz-target").unwrap_or_default().to_owned();
         let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
-        *self.counts.lock().unwrap().requests.entry(operation.clone()).or_default() += 1;
+        if !self.meter.note(&operation, request.body().bytes().unwrap_or_default()) {
+            self.meter.cut.notify_one();
+            return HttpConnectorFuture::new(std::future::pending());
+        }
         let is_write = WRITES.contains(&operation.as_str());
         let is_read = READS.contains(&operation.as_str());
         if !target.starts_with("DynamoDB") || !(is_write || is_read) {
@@ -95,7 +154,7 @@ impl HttpConnector for Metered {
         let body = body.to_string();
         request.headers_mut().insert("content-length", body.len().to_string());
         *request.body_mut() = SdkBody::from(body);
-        let (inner, counts) = (self.inner.clone(), self.counts.clone());
+        let (inner, counts) = (self.inner.clone(), self.meter.counts.clone());
         HttpConnectorFuture::new(async move {
             let mut response: HttpResponse = inner.call(request).await?;
             let body = ByteStream::new(response.take_body()).collect().await;

@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 
+use aws_sdk_sqs::types::Message;
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{Instant, text};
 use belfry_engine::app::App;
 use belfry_engine::store::Claimant;
 use belfry_engine::{handlers, metrics};
-use belfry_local::functions::{Function, Functions};
-use belfry_local::mapping::Mapping;
+use belfry_local::functions::{AT_WORK, Function, Functions};
+use belfry_local::mapping::{self, Mapping};
 use belfry_local::rules;
-use belfry_local::services::{LAUNCH_QUEUE, Services, Storage};
+use belfry_local::services::{LAUNCH_QUEUE, Services, Storage, TICK_QUEUE};
 use belfry_time::{ManualTime, Time};
 use chrono::{Duration, DurationRound};
 use serde_json::{Value, json};
 
-use crate::{Executor, Meter};
+use crate::{Executor, Meter, Warden};
 
 /// Signs what executors receive.
 pub const SIGNING_KEY: &str = "a key for the stories";
@@ -35,10 +36,14 @@ pub struct World {
     pub executor: Executor,
     /// Counts what the app asks of the services.
     pub meter: Meter,
+    /// Keeps every function to what its role allows.
+    pub warden: Warden,
     /// The embedded services.
     pub services: Services,
     /// Between the launch queue and the launcher.
     pub mapping: Mapping,
+    /// Between the tick queue and the tick.
+    pub ticks: Mapping,
     functions: Functions,
     requests: std::sync::atomic::AtomicU64,
 }
@@ -56,27 +61,32 @@ impl World {
         let shared: Arc<dyn Time> = Arc::new(time.clone());
         let services = Services::start(&Storage::Memory, shared.clone(), (0, 0)).await.unwrap();
         let meter = Meter::new();
-        let sdk = services.sdk().into_builder().http_client(meter.clone()).build();
+        let bus = settings.iter().find(|(name, _)| *name == "EVENT_BUS").map_or("", |(_, bus)| bus);
+        let warden = Warden::new(meter.clone(), bus);
+        let sdk = services.sdk().into_builder().http_client(warden.clone()).build();
         let given = |name: &str| match name {
             "SIGNING_KEY" => Some(SIGNING_KEY.to_owned()),
             "RUN_TOKEN_KEY" => Some(RUN_TOKEN_KEY.to_owned()),
             _ => settings.iter().find(|(key, _)| *key == name).map(|(_, v)| (*v).to_owned()),
         };
         let settings = services.prepare(&sdk, given).await.unwrap();
-        let queue_url = settings.launch_queue_url.clone();
+        let queues = (settings.launch_queue_url.clone(), settings.tick_queue_url.clone());
         let mut app = App::new(&sdk, settings, shared).unwrap();
         app.metrics = metrics::to_nowhere;
         let app = Arc::new(app);
         let functions = Functions::Here(app.clone());
         let client = aws_sdk_sqs::Client::new(&sdk);
-        let mapping = Mapping::new(client, &queue_url, functions.clone());
+        let mapping = Mapping::new(client.clone(), &queues.0, functions.clone());
+        let ticks = Mapping::of_ticks(client, &queues.1, functions.clone());
         let world = World {
             time,
             app,
             executor: Executor::start().await,
             meter,
+            warden,
             services,
             mapping,
+            ticks,
             functions,
             requests: Default::default(),
         };
@@ -90,8 +100,10 @@ impl World {
         let app = Arc::new(app);
         let functions = Functions::Here(app.clone());
         let client = aws_sdk_sqs::Client::new(&self.services.sdk());
-        let mapping = Mapping::new(client, &app.settings.launch_queue_url, functions.clone());
-        World { app, functions, mapping, ..self }
+        let (launches, ticks) = (&app.settings.launch_queue_url, &app.settings.tick_queue_url);
+        let mapping = Mapping::new(client.clone(), launches, functions.clone());
+        let ticks = Mapping::of_ticks(client, ticks, functions.clone());
+        World { app, functions, mapping, ticks, ..self }
     }
 
     /// What its gateway and its rule call.
@@ -166,7 +178,8 @@ impl World {
     ) -> (u16, Value) {
         let number = self.requests.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let event = request(sub, method, path, body, headers, number);
-        let answer = handlers::api(&self.app, event).await.unwrap();
+        let answer =
+            AT_WORK.scope(Function::Api.name(), handlers::api(&self.app, event)).await.unwrap();
         let text = answer["body"].as_str().unwrap_or("null");
         (answer["statusCode"].as_u64().unwrap() as u16, serde_json::from_str(text).unwrap())
     }
@@ -174,6 +187,42 @@ impl World {
     /// Calls the tick now.
     pub async fn tick(&self) -> Value {
         self.functions.invoke(Function::Tick, rules::event(self.now())).await.unwrap()
+    }
+
+    /// Calls the tick now, with so much time.
+    pub async fn tick_within(&self, time: Duration) -> Value {
+        let event = rules::event(self.now());
+        handlers::tick(&self.app, event, self.now() + time).await.unwrap()
+    }
+
+    /// What ticks handed over and nobody has taken up yet; it is not given back.
+    pub async fn handed_over(&self) -> Vec<Message> {
+        let mut all = Vec::new();
+        loop {
+            match self.ticks.receive(0).await {
+                some if some.is_empty() => return all,
+                some => all.extend(some),
+            }
+        }
+    }
+
+    /// Calls the tick with what another handed over.
+    pub async fn take_over(&self, message: &Message) -> Value {
+        let event =
+            mapping::event(&self.app.settings.tick_queue_url, std::slice::from_ref(message));
+        self.functions.invoke(Function::Tick, event).await.unwrap()
+    }
+
+    /// Brings what ticks handed over to other ticks, until nobody hands over any more.
+    pub async fn deliver_ticks(&self) {
+        let is_there = || {
+            let next = self.services.queues.next_visible_at(TICK_QUEUE).unwrap();
+            next.is_some_and(|at| at <= self.now())
+        };
+        while is_there() {
+            let messages = self.ticks.receive(0).await;
+            self.ticks.deliver(messages).await;
+        }
     }
 
     /// Calls recovery now.
@@ -211,6 +260,7 @@ impl World {
             self.time.set(next.max(self.now()));
             if Some(next) == next_tick {
                 self.tick().await;
+                self.deliver_ticks().await;
             }
             if self.now() >= end {
                 self.deliver().await;

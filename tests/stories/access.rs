@@ -33,8 +33,12 @@ fn ask(route: &Operation, subject: &Subject, fresh: &str) -> Ask {
         (
             "GET",
             "/health" | "/openapi.json" | "/presets" | "/timezones" | "/schedules" | "/stats"
-            | "/overview",
+            | "/overview" | "/sets",
         ) => (Value::Null, 200),
+        ("GET", "/sets/{set}") => (Value::Null, 404),
+        // Everybody has sets of their own.
+        ("PUT", "/sets/{set}") | ("POST", "/sets/{set}/plan") => (json!({"schedules": []}), 200),
+        ("PUT" | "DELETE", "/sets/{set}/members/{schedule_id}") => (Value::Null, 404),
         ("POST", "/schedules/bulk") => (json!({"action": "pause", "tag": "none"}), 200),
         ("POST", "/schedules/{schedule_id}/backfill") => {
             (json!({"from": "2025-12-01T00:00:00Z", "to": "2025-12-02T00:00:00Z"}), 404)
@@ -86,6 +90,7 @@ fn ask(route: &Operation, subject: &Subject, fresh: &str) -> Ask {
         .replace("{backfill_id}", &subject.backfill)
         .replace("{node_id}", &subject.schedule)
         .replace("{run_id}", &subject.run)
+        .replace("{set}", "billing")
         .replace("{workflow_id}", "tracked")
         .replace("{version}", version);
     Ask { path, body, stranger }
@@ -104,6 +109,11 @@ async fn subject(world: &World, name: String) -> Subject {
         let path = format!("/workflows/tracked/triggers/{name}/schedule");
         let body = json!({"cron_expr": "0 9 * * *", "version": 1});
         assert_eq!(world.call_as(Some(who), "PUT", &path, &body, &[]).await.0, 201);
+        let member = format!("{name}-{}", &who[..3]);
+        let declared = json!({"schedules": [
+            {"schedule_id": member, "workflow_id": "tracked", "cron_expr": "0 9 * * *"},
+        ]});
+        assert_eq!(world.call_as(Some(who), "PUT", "/sets/billing", &declared, &[]).await.0, 200);
     }
     let launch = world.executor.launches().into_iter().find(|launch| launch.run_id == run).unwrap();
     Subject { schedule: name, backfill, run, run_token: run_token(&launch) }

@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use belfry_core::prices::Consumption;
-use belfry_core::schedule::Overlap;
 use chrono::Duration;
 use dynoxide::types::AttributeValue;
 use serde_json::json;
@@ -34,36 +32,6 @@ async fn units(policy: &str, completion: &str) -> f64 {
     }
     assert_eq!(world.executor.launches().len(), 6);
     world.meter.write_units() / 6.0
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_cost_that_a_dry_run_tells_is_no_less_than_what_runs_consume() {
-    for (policy, overlap) in [("allow", Overlap::Allow), ("skip", Overlap::Skip)] {
-        let payload = "x".repeat(20 * 1024);
-        let mut consumed = Vec::new();
-        // The ticks of an idle system are not a run's.
-        for fires in [0, 6] {
-            let world = World::new().await;
-            if fires > 0 {
-                let more = json!({"overlap_policy": policy, "payload": payload});
-                world.schedule("report", "*/10 * * * *", &more).await;
-            }
-            world.pass(Duration::minutes(5)).await;
-            // The self-check of the day is no run's either.
-            world.recover().await;
-            world.meter.reset();
-            world.pass(Duration::minutes(60)).await;
-            world.recover().await;
-            assert_eq!(world.executor.launches().len(), fires);
-            consumed.push((world.meter.read_units(), world.meter.write_units()));
-        }
-        let (idle, busy) = (consumed[0], consumed[1]);
-        let (reads, writes) = ((busy.0 - idle.0) / 6.0, (busy.1 - idle.1) / 6.0);
-        let told = Consumption::of_run(overlap, payload.len() + 2);
-        println!("units per fire, {policy}: {reads:.1} read, {writes:.1} written; told: {told:?}");
-        assert!(reads <= told.read_units && reads > told.read_units - 3.0, "{reads} {told:?}");
-        assert!(writes <= told.write_units && writes > told.write_units - 1.0, "{writes} {told:?}");
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

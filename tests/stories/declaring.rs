@@ -75,7 +75,7 @@ async fn what_a_set_does_not_own_it_does_not_touch() {
         let admin = Caller { scopes: Scopes::parse("admin"), ..caller("root") };
         let refused = manage::declare(app, &admin, &billing, &id, &body("0 5 * * *"), None).await;
         assert!(matches!(refused, Err(Refusal::Conflict(_))), "{:?}", refused.err());
-        let refused = manage::adopt(app, &admin, &billing, &id).await;
+        let refused = manage::adopt(app, &caller("bob"), &billing, &id).await;
         assert!(matches!(refused, Err(Refusal::NotFound(_))), "{:?}", refused.err());
         assert_eq!(world.ok("GET", &format!("/schedules/{id}"), &Value::Null).await, before);
     }

@@ -2,17 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use aws_smithy_http_client::Builder;
-use axum::Router;
-use axum::body::Bytes;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, Uri};
-use belfry_engine::app::App;
-use belfry_engine::metrics;
+use belfry_core::units;
 use chrono::Duration;
 use serde_json::{Value, json};
 
 use belfry_tests::World;
+use belfry_tests::aws::{Call, world_beside};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_sqs_target_gets_a_message() {
@@ -38,70 +33,6 @@ async fn an_sqs_target_gets_a_message() {
     let run = &world.runs("report").await[0];
     assert_eq!(run["status"], "SUCCESS");
     assert_eq!(run["external_run_id"], message.message_id().unwrap());
-}
-
-/// One request to AWS.
-#[derive(Clone)]
-struct Call {
-    target: String,
-    path: String,
-    body: Value,
-}
-
-/// Lambda, Step Functions and EventBridge, as far as a launch goes: there is no embedded one, so
-/// this stands where the SDK's requests arrive and answers in AWS's words.
-async fn aws(calls: Arc<Mutex<Vec<Call>>>) -> String {
-    async fn answer(
-        State(calls): State<Arc<Mutex<Vec<Call>>>>,
-        uri: Uri,
-        headers: HeaderMap,
-        body: Bytes,
-    ) -> (StatusCode, HeaderMap, String) {
-        let target = headers.get("x-amz-target").map_or("", |value| value.to_str().unwrap());
-        let body: Value = serde_json::from_slice(&body).unwrap();
-        let call = Call { target: target.to_owned(), path: uri.path().to_owned(), body };
-        let mut out = HeaderMap::new();
-        out.insert("x-amzn-requestid", "request-1".parse().unwrap());
-        let seen = calls.lock().unwrap().iter().any(|earlier| {
-            earlier.target == call.target && earlier.body["name"] == call.body["name"]
-        });
-        let reply = match call.target.as_str() {
-            "AWSStepFunctions.StartExecution" if seen => {
-                (400, json!({"__type": "ExecutionAlreadyExists", "message": "exists"}))
-            }
-            "AWSStepFunctions.StartExecution" if call.body["stateMachineArn"] == "arn:none" => {
-                (400, json!({"__type": "StateMachineDoesNotExist", "message": "none"}))
-            }
-            "AWSStepFunctions.StartExecution" => {
-                // It started, and the answer is lost on the way.
-                (500, json!({"__type": "InternalServerError"}))
-            }
-            "AWSEvents.PutEvents" => {
-                (200, json!({"FailedEntryCount": 0, "Entries": [{"EventId": "event-1"}]}))
-            }
-            _ => (202, json!({})),
-        };
-        calls.lock().unwrap().push(call);
-        (StatusCode::from_u16(reply.0).unwrap(), out, reply.1.to_string())
-    }
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let router = Router::new().fallback(answer).with_state(calls);
-    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-    url
-}
-
-/// A world whose calls to other services of AWS arrive there.
-async fn world_beside(calls: Arc<Mutex<Vec<Call>>>, settings: &[(&str, &str)]) -> World {
-    let world = World::with(settings).await;
-    let sdk = world.services.sdk().into_builder();
-    let sdk = sdk.endpoint_url(aws(calls).await).http_client(Builder::new().build_http()).build();
-    let time = Arc::new(world.time.clone());
-    let mut app = App::new(&sdk, world.app.settings.clone(), time).unwrap();
-    app.store = world.app.store.clone();
-    app.queue = world.app.queue.clone();
-    app.metrics = metrics::to_nowhere;
-    world.replace_app(app)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -175,6 +106,8 @@ async fn a_bus_is_told_what_happens_to_runs_and_schedules() {
         })
         .collect();
     told.sort();
+    let of_good = told.iter().filter(|event| event.starts_with("good ")).count();
+    assert_eq!(of_good as f64, units::EVENTS, "what the cost ledger reckons with");
     assert_eq!(
         told,
         [

@@ -1,7 +1,8 @@
-//! The tick: once a minute, records and sends what is due.
+//! The tick: once a minute, records and sends what is due; in between, what other ticks hand over.
 
 use belfry_engine::app::App;
-use belfry_engine::{handlers, log};
+use belfry_engine::handlers::{Handled, deadline, tick};
+use belfry_engine::log;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use serde_json::Value;
 
@@ -9,5 +10,10 @@ use serde_json::Value;
 async fn main() -> Result<(), Error> {
     log::start_from_environment();
     let app = &App::from_environment().await?;
-    run(service_fn(|event: LambdaEvent<Value>| handlers::tick(app, event.payload))).await
+    run(service_fn(|event| handle(app, event))).await
+}
+
+async fn handle(app: &App, event: LambdaEvent<Value>) -> Handled {
+    let deadline = deadline(app, event.context.deadline);
+    tick(app, event.payload, deadline).await
 }

@@ -84,10 +84,14 @@ pub async fn start(
     let gateway_url = url(&gateway_listener)?;
     publish_demo(&sdk, &settings, &gateway_url, time.clone()).await?;
     let client = aws_sdk_sqs::Client::new(&sdk);
-    let mapping = Mapping::new(client, &settings.launch_queue_url, functions.clone());
+    let mapping = Mapping::new(client.clone(), &settings.launch_queue_url, functions.clone());
+    let ticks = Mapping::of_ticks(client, &settings.tick_queue_url, functions.clone());
     let gateway_listener = TcpListener::from_std(gateway_listener)
         .map_err(|e| StartError::Io("listen for the API".to_owned(), e))?;
     tokio::spawn(mapping.run());
+    if !settings.tick_queue_url.is_empty() {
+        tokio::spawn(ticks.run());
+    }
     let rule = |function, rate| rules::run(functions.clone(), function, time.clone(), rate);
     tokio::spawn(rule(Function::Tick, options.tick));
     tokio::spawn(rule(Function::Recovery, RECOVERY_RATE));
@@ -126,6 +130,7 @@ fn functions(
     environment.extend([
         named("LAUNCH_QUEUE_URL", &settings.launch_queue_url),
         named("DEAD_LETTER_QUEUE_URL", &settings.dead_letter_queue_url),
+        named("TICK_QUEUE_URL", &settings.tick_queue_url),
         named("AWS_ENDPOINT_URL_DYNAMODB", &services.endpoints.dynamodb),
         named("AWS_ENDPOINT_URL_SQS", &services.endpoints.sqs),
         named("AWS_REGION", REGION),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use belfry_engine::app::App;
 use belfry_engine::handlers;
+use chrono::Duration;
 use serde_json::Value;
 
 use crate::processes::Processes;
@@ -37,10 +38,19 @@ impl Function {
     }
 }
 
+/// What an invocation may take.
+pub(crate) const TIMEOUT: Duration = Duration::seconds(60);
+
 /// Why an invocation gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvokeError(pub String);
+
+tokio::task_local! {
+    /// The name of the function at work in this task, for whoever stands between it and the services
+    /// and must know who asks: a request does not say.
+    pub static AT_WORK: &'static str;
+}
 
 /// How functions are called.
 #[derive(Clone)]
@@ -59,14 +69,17 @@ impl Functions {
             Functions::Here(app) => app.clone(),
         };
         // A task of its own: a panic fails this invocation, as it would in Lambda.
-        let call = tokio::spawn(async move {
+        let call = tokio::spawn(AT_WORK.scope(function.name(), async move {
             match function {
-                Function::Tick => handlers::tick(&app, event).await,
+                Function::Tick => {
+                    let deadline = app.now() + TIMEOUT;
+                    handlers::tick(&app, event, deadline).await
+                }
                 Function::Launcher => handlers::launcher(&app, event).await,
                 Function::Recovery => handlers::recovery(&app, event).await,
                 Function::Api => handlers::api(&app, event).await,
             }
-        });
+        }));
         match call.await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(InvokeError(error.to_string())),

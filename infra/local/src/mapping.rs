@@ -1,5 +1,5 @@
-//! The event source mapping: brings messages of the launch queue to the launcher, as Lambda does,
-//! and deletes those it does not want again.
+//! Event source mappings: bring messages of a queue to a function, as Lambda does, and delete those it
+//! does not want again.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,10 +12,12 @@ use tokio::sync::Semaphore;
 use tracing::{error, warn};
 
 use crate::functions::{Function, Functions};
-use crate::services::{LAUNCH_QUEUE, REGION};
+use crate::services::REGION;
 
-/// Invocations under way at once.
-const CONCURRENCY: usize = 64;
+/// Launchers under way at once.
+const LAUNCHERS: usize = 64;
+/// Ticks under way at once, beside the rule's.
+const TICKS: usize = 4;
 /// The longest SQS lets a poll wait.
 const LONG_POLL_S: i32 = 20;
 
@@ -25,17 +27,25 @@ pub struct Mapping {
     client: Client,
     queue_url: String,
     functions: Functions,
+    function: Function,
 }
 
 impl Mapping {
     /// A mapping from `queue_url` to the launcher.
     pub fn new(client: Client, queue_url: &str, functions: Functions) -> Mapping {
-        Mapping { client, queue_url: queue_url.to_owned(), functions }
+        let queue_url = queue_url.to_owned();
+        Mapping { client, queue_url, functions, function: Function::Launcher }
     }
 
-    /// Brings messages to the launcher, for ever.
+    /// A mapping from the tick queue to the tick.
+    pub fn of_ticks(client: Client, queue_url: &str, functions: Functions) -> Mapping {
+        Mapping { function: Function::Tick, ..Mapping::new(client, queue_url, functions) }
+    }
+
+    /// Brings messages to its function, for ever.
     pub async fn run(self) {
-        let room = Arc::new(Semaphore::new(CONCURRENCY));
+        let is_tick = self.function == Function::Tick;
+        let room = Arc::new(Semaphore::new(if is_tick { TICKS } else { LAUNCHERS }));
         loop {
             let Ok(permit) = room.clone().acquire_owned().await else { return };
             let messages = self.receive(LONG_POLL_S).await;
@@ -56,7 +66,8 @@ impl Mapping {
             .client
             .receive_message()
             .queue_url(&self.queue_url)
-            .max_number_of_messages(10)
+            // A hand-over is an invocation's worth.
+            .max_number_of_messages(if self.function == Function::Tick { 1 } else { 10 })
             .wait_time_seconds(wait_s)
             .message_system_attribute_names(MessageSystemAttributeName::All)
             .send()
@@ -71,12 +82,12 @@ impl Mapping {
         }
     }
 
-    /// Invokes the launcher with `messages` and deletes those it did not name.
+    /// Invokes the function with `messages` and deletes those it did not name.
     pub async fn deliver(&self, messages: Vec<Message>) {
-        match self.functions.invoke(Function::Launcher, event(&messages)).await {
+        match self.functions.invoke(self.function, event(&self.queue_url, &messages)).await {
             Ok(answer) => self.delete(&messages, &failed(&answer)).await,
             // All of them come again when their visibility runs out.
-            Err(problem) => error!(%problem, "launcher failed"),
+            Err(problem) => error!(function = self.function.name(), %problem, "failed"),
         }
     }
 
@@ -107,8 +118,9 @@ fn failed(answer: &Value) -> HashSet<String> {
     failures.filter_map(|f| f["itemIdentifier"].as_str().map(str::to_owned)).collect()
 }
 
-/// The event Lambda makes of `messages`.
-pub fn event(messages: &[Message]) -> Value {
+/// The event Lambda makes of `messages` of a queue.
+pub fn event(queue_url: &str, messages: &[Message]) -> Value {
+    let queue = queue_url.rsplit('/').next().unwrap_or_default();
     let record = |message: &Message| {
         let attributes: Map<_, _> = message
             .attributes()
@@ -124,7 +136,7 @@ pub fn event(messages: &[Message]) -> Value {
             "messageAttributes": {},
             "md5OfBody": message.md5_of_body(),
             "eventSource": "aws:sqs",
-            "eventSourceARN": format!("arn:aws:sqs:{REGION}:000000000000:{LAUNCH_QUEUE}"),
+            "eventSourceARN": format!("arn:aws:sqs:{REGION}:000000000000:{queue}"),
             "awsRegion": REGION,
         })
     };

@@ -17,11 +17,11 @@ use tokio::process::{Child, Command};
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tracing::{error, info};
 
-use crate::functions::{Function, InvokeError};
+use crate::functions::{self, Function, InvokeError};
 use crate::services::{StartError, listen, url};
 
 /// What an invocation may take before its process is killed.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(functions::TIMEOUT.num_seconds() as u64);
 /// A process that died is replaced after this: one that cannot start must not spin.
 const REST: Duration = Duration::from_millis(200);
 /// Instances of the launcher, the only function that works side by side.

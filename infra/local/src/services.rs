@@ -74,6 +74,13 @@ pub enum StartError {
 pub const REGION: &str = "us-east-1";
 /// The queue the tick sends to.
 pub const LAUNCH_QUEUE: &str = "belfry-launch";
+/// The queue through which ticks hand over.
+pub const TICK_QUEUE: &str = "belfry-ticks";
+/// Longer than a tick takes: it hands over before it is killed.
+const TICK_VISIBILITY_S: &str = "60";
+/// A hand-over is of no use beyond its minute, and needs no dead letters: the rule's next tick finds
+/// what it named.
+const TICK_RETENTION_S: &str = "120";
 /// Where messages go that were delivered too often.
 pub const DEAD_LETTER_QUEUE: &str = "belfry-dead-letters";
 /// Longer than a launcher holds a run: a message that comes back finds the lease over.
@@ -132,12 +139,14 @@ impl Services {
         sdk: &SdkConfig,
         given: impl Fn(&str) -> Option<String>,
     ) -> Result<Settings, StartError> {
-        let (launch_queue_url, dead_letter_queue_url) =
-            create_queues(&aws_sdk_sqs::Client::new(sdk)).await?;
+        let queues = aws_sdk_sqs::Client::new(sdk);
+        let (launch_queue_url, dead_letter_queue_url) = create_queues(&queues).await?;
+        let tick_queue_url = create_tick_queue(&queues).await?;
         let settings = Settings::read(|name| {
             given(name).or_else(|| match name {
                 "LAUNCH_QUEUE_URL" => Some(launch_queue_url.clone()),
                 "DEAD_LETTER_QUEUE_URL" => Some(dead_letter_queue_url.clone()),
+                "TICK_QUEUE_URL" => Some(tick_queue_url.clone()),
                 _ => local_default(name).map(str::to_owned),
             })
         })
@@ -195,6 +204,21 @@ async fn create_queues(client: &aws_sdk_sqs::Client) -> Result<(String, String),
         .await
         .map_err(|e| problem(&aws_sdk_sqs::error::DisplayErrorContext(e)))?;
     Ok((launch.queue_url().unwrap_or_default().to_owned(), dead_letters.to_owned()))
+}
+
+async fn create_tick_queue(client: &aws_sdk_sqs::Client) -> Result<String, StartError> {
+    let made = client
+        .create_queue()
+        .queue_name(TICK_QUEUE)
+        .attributes(QueueAttributeName::VisibilityTimeout, TICK_VISIBILITY_S)
+        .attributes(QueueAttributeName::MessageRetentionPeriod, TICK_RETENTION_S)
+        .send()
+        .await;
+    let made = made.map_err(|e| {
+        let problem = aws_sdk_sqs::error::DisplayErrorContext(e);
+        StartError::Prepare(format!("create queue: {problem}"))
+    })?;
+    Ok(made.queue_url().unwrap_or_default().to_owned())
 }
 
 impl LoadServiceConfig for Endpoints {

@@ -2,8 +2,8 @@
 //!
 //! It speaks AWS JSON 1.0, so the real `aws-sdk-sqs` client is its only intended caller; production
 //! is Amazon SQS. What it keeps more strictly than Amazon does: a delayed message is receivable at
-//! exactly its instant and not before, and a message is delivered twice only when its visibility
-//! ran out.
+//! exactly its instant and not before, a message is delivered twice only when its visibility ran out,
+//! and message groups take turns whenever there is a backlog (a fair queue).
 //!
 //! What it leaves out: FIFO queues, permissions and encryption (their attributes are kept without
 //! effect), the limit of 120,000 messages in flight, and the minute Amazon asks for between two
@@ -25,6 +25,7 @@
 
 mod batch;
 mod content;
+mod fair;
 mod messages;
 mod moves;
 mod queues;

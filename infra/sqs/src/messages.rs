@@ -76,6 +76,37 @@ pub(crate) fn insert(store: &Connection, queue: i64, message: &NewMessage<'_>) -
     Ok(store.last_insert_rowid())
 }
 
+macro_rules! columns {
+    () => {
+        "SELECT seq, sent_at, first_received_at, receives, receives_here, dead_letter_source,
+            group_id, trace, attributes, body FROM messages "
+    };
+}
+
+/// The message of a group, or of none, that has waited longest of those that may be received.
+pub(crate) fn oldest_of(
+    store: &Connection,
+    queue: i64,
+    group: Option<&str>,
+    now: i64,
+) -> Stored<Option<Message>> {
+    const SELECT: &str = concat!(
+        columns!(),
+        "WHERE queue = ? AND group_id IS ? AND visible_at <= ? ORDER BY visible_at, seq LIMIT 1"
+    );
+    Ok(store.prepare_cached(SELECT)?.query_row(params![queue, group, now], read).optional()?)
+}
+
+/// The next group of a queue, in the order of their names.
+pub(crate) fn group_after(store: &Connection, queue: i64, last: &str) -> Stored<Option<String>> {
+    const SELECT: &str = "SELECT group_id FROM messages WHERE queue = ? AND group_id > ?
+        ORDER BY group_id LIMIT 1";
+    Ok(store
+        .prepare_cached(SELECT)?
+        .query_row(params![queue, last], |row| row.get(0))
+        .optional()?)
+}
+
 /// The messages that may be received at `now`, those that have waited longest first.
 pub(crate) fn receivable(
     store: &Connection,
@@ -83,9 +114,8 @@ pub(crate) fn receivable(
     now: i64,
     most: i64,
 ) -> Stored<Vec<Message>> {
-    const SELECT: &str = "SELECT seq, sent_at, first_received_at, receives, receives_here,
-            dead_letter_source, group_id, trace, attributes, body
-        FROM messages WHERE queue = ? AND visible_at <= ? ORDER BY visible_at, seq LIMIT ?";
+    const SELECT: &str =
+        concat!(columns!(), "WHERE queue = ? AND visible_at <= ? ORDER BY visible_at, seq LIMIT ?");
     let mut statement = store.prepare_cached(SELECT)?;
     let messages = statement.query_map([queue, now, most], read)?.collect::<Result<_, _>>()?;
     Ok(messages)

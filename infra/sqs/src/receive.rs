@@ -1,4 +1,5 @@
-//! Receiving: messages are taken in the order they became visible, and a poll waits for the first.
+//! Receiving: messages are taken in the order they became visible, as far as that is fair, and a poll
+//! waits for the first.
 //!
 //! Two things happen to a message only when somebody tries to receive it, as on AWS: one that
 //! outlived its retention is dropped, and one received too often goes to the dead-letter queue.
@@ -9,6 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::content::{self, Attributes};
+use crate::fair::{self, Turns};
 use crate::messages::{self, Message};
 use crate::queues::{self, Queue};
 use crate::receipt::Receipt;
@@ -50,7 +52,7 @@ pub(crate) async fn receive(call: &Call<'_>) -> Result<Value, Refusal> {
         let now = shared.clock.now();
         let attempt = shared.store.write(|store| {
             let queue = queues::find(store, name)?;
-            attempt(store, &queue, &request, now.timestamp_millis())
+            attempt(store, &shared.turns, &queue, &request, now.timestamp_millis())
         })?;
         if let Some(target) = &attempt.buried_in {
             shared.wakes.ring(target);
@@ -102,6 +104,7 @@ enum Fate {
 
 fn attempt(
     store: &Connection,
+    turns: &Turns,
     queue: &Queue,
     request: &ReceiveMessage,
     now: i64,
@@ -124,7 +127,7 @@ fn attempt(
         next_visible_at: None,
         wait_seconds: request.wait_time_seconds.unwrap_or_else(|| settings.wait_seconds()),
     };
-    for mut message in messages::receivable(store, queue.id, now, most)? {
+    for mut message in fair::receivable(store, turns, queue.id, now, most)? {
         match fate(&message, settings.retention_seconds(), limit, now) {
             Fate::Deliver => {
                 messages::take(store, message.seq, now, now + visibility * 1000)?;

@@ -10,6 +10,7 @@ use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::fair::Turns;
 use crate::refusal::{Kind, Refusal};
 use crate::store::{OpenError, Store};
 use crate::wakes::Wakes;
@@ -31,6 +32,7 @@ pub(crate) struct Shared {
     pub(crate) store: Store,
     pub(crate) clock: Box<dyn Time>,
     pub(crate) wakes: Wakes,
+    pub(crate) turns: Turns,
     calls: AtomicU64,
 }
 
@@ -97,6 +99,7 @@ impl Sqs {
             store,
             clock: Box::new(clock),
             wakes: Wakes::default(),
+            turns: Turns::default(),
             calls: AtomicU64::new(0),
         };
         Self { shared: Arc::new(shared), region: DEFAULT_REGION.into() }

@@ -54,6 +54,7 @@ const SCHEMA: &str = "
         body TEXT NOT NULL
     );
     CREATE INDEX IF NOT EXISTS messages_by_visibility ON messages (queue, visible_at);
+    CREATE INDEX IF NOT EXISTS messages_by_group ON messages (queue, group_id, visible_at);
     CREATE TABLE IF NOT EXISTS move_tasks (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         source TEXT NOT NULL,

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::iter::Peekable;
 
-use belfry_cron::{Timetable, Warning, WarningCode};
+use belfry_cron::{Timetable, Warning, WarningCode, Zone};
 use chrono::Duration;
 
 use crate::id::ScheduleId;
@@ -41,6 +41,16 @@ impl<'a> Fires<'a> {
     ) -> Option<Fires<'a>> {
         let timetable = timing.read(id, created_at).ok()?.timetable;
         Some(Fires { timing, timetable, paused })
+    }
+
+    /// The first of them after `now`.
+    pub fn first(&self, now: Instant) -> Option<Instant> {
+        self.after(now).next()
+    }
+
+    /// The zone their clock is in.
+    pub fn zone(&self) -> Zone {
+        self.timetable.zone()
     }
 
     fn after(&self, after: Instant) -> impl Iterator<Item = Instant> + '_ {
@@ -96,6 +106,16 @@ pub struct Diff {
 impl Diff {
     /// Compares the fires after `from`, for [`WINDOW`]. `None`: there is no such definition.
     pub fn between(old: Option<&Fires<'_>>, new: Option<&Fires<'_>>, from: Instant) -> Diff {
+        Diff::bounded(old, new, from, MAX_FIRES)
+    }
+
+    /// The same, looking at no more than `most` fires.
+    pub fn bounded(
+        old: Option<&Fires<'_>>,
+        new: Option<&Fires<'_>>,
+        from: Instant,
+        most: u64,
+    ) -> Diff {
         let end = from + WINDOW;
         let mut diff = Diff {
             added_count: 0,
@@ -109,7 +129,7 @@ impl Diff {
         let mut old = until(old, from, end);
         let mut new = until(new, from, end);
         let mut last = from;
-        for _ in 0..MAX_FIRES {
+        for _ in 0..most {
             let Some((at, side)) = step(&mut old, &mut new) else { return diff };
             last = at;
             match side {

@@ -103,6 +103,12 @@ impl ScheduleId {
         ScheduleId(format!("t-{}", &hex(&trigger)[..20]))
     }
 
+    /// Whether it is a path below `/schedules` that is no schedule: one of this name could not be
+    /// asked for.
+    pub fn is_reserved(&self) -> bool {
+        ["validate", "bulk"].contains(&self.as_str())
+    }
+
     /// The part of the due index this schedule lives in. Stable: moving it would lose due clocks.
     pub fn shard(&self, shards: u32) -> u32 {
         let digest = Sha256::digest(&self.0);

@@ -5,14 +5,18 @@
 
 pub mod access;
 pub mod backfill;
+pub mod capacity;
 pub mod catchup;
 pub mod change;
 pub mod check;
+pub mod cost;
 pub mod definition;
 pub mod diff;
 pub mod expected;
+pub mod fair;
 pub mod feedback;
 pub mod form;
+pub mod handover;
 pub mod id;
 pub mod instant;
 pub mod invalid;
@@ -24,6 +28,7 @@ pub mod limits;
 pub mod network;
 pub mod overlap;
 pub mod overview;
+pub mod pace;
 pub mod plan;
 pub mod prices;
 pub mod recovery;
@@ -33,6 +38,7 @@ pub mod schedule;
 pub mod set;
 pub mod stats;
 pub mod trace;
+pub mod units;
 pub mod view;
 pub mod workflow;
 

@@ -1,6 +1,10 @@
 //! A declared set: the schedules that one declaration owns. It makes, changes and deletes its own
 //! and never touches any other.
 
+pub mod declaration;
+pub mod moves;
+pub mod plan;
+
 use crate::id::SetName;
 
 /// Whose a schedule is.

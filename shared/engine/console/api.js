@@ -82,6 +82,10 @@ export const api = {
       body,
       headers: { "idempotency-key": crypto.randomUUID() },
     }),
+  backfill: (name, body) => call("POST", `schedules/${id(name)}/backfill`, { body }),
+  backfills: (name, signal) => call("GET", `schedules/${id(name)}/backfills`, { signal }),
+  cancelBackfill: (name, backfill) =>
+    call("DELETE", `schedules/${id(name)}/backfills/${id(backfill)}`),
   bulk: (body) => call("POST", "schedules/bulk", { body }),
   runs: (name, query, signal) => call("GET", `schedules/${id(name)}/runs`, { query, signal }),
   run: (name, signal) => call("GET", `runs/${id(name)}`, { signal }),

@@ -15,7 +15,9 @@ use chrono::SubsecRound;
 
 use crate::events::Events;
 use crate::fault::Fault;
+use crate::handover::TickQueue;
 use crate::metrics::{self, Metric, Sink, to_stdout};
+use crate::pace::Gate;
 use crate::queue::Queue;
 use crate::settings::{BadSetting, Settings};
 use crate::store::Store;
@@ -29,6 +31,10 @@ pub struct App {
     pub store: Store,
     /// The launch queue.
     pub queue: Queue,
+    /// Where ticks leave what they do not take on.
+    pub tick_queue: TickQueue,
+    /// How many writes to the tables may be under way.
+    pub writes: Gate,
     /// Where runs are launched.
     pub targets: Targets,
     /// Who is told what happens.
@@ -44,15 +50,27 @@ pub struct App {
 /// A warm launcher keeps so many versions, then starts over.
 const MAX_CACHED_WORKFLOWS: usize = 1000;
 
+/// Writes to the tables under way at once, where nobody is throttled: the work of four batches.
+const MAX_WRITES: usize = 128;
+/// Calls to the launch queue under way at once, where nobody is throttled.
+const MAX_SENDS: usize = 64;
+
 /// Throttles and passing faults are the SDK's to retry; the tick and the queue retry the rest.
 const SDK_ATTEMPTS: u32 = 5;
 
 impl App {
     /// An app on the clients of `sdk`.
     pub fn new(sdk: &SdkConfig, settings: Settings, time: Arc<dyn Time>) -> Result<App, Fault> {
+        let (writes, sends) = (Gate::new(MAX_WRITES), Gate::new(MAX_SENDS));
+        let tables = aws_sdk_dynamodb::config::Builder::from(sdk).interceptor(writes.clone());
+        let tables = aws_sdk_dynamodb::Client::from_conf(tables.build());
+        let queues = aws_sdk_sqs::config::Builder::from(sdk).interceptor(sends.clone());
+        let queues = aws_sdk_sqs::Client::from_conf(queues.build());
         Ok(App {
-            store: Store::new(aws_sdk_dynamodb::Client::new(sdk), &settings),
-            queue: Queue::new(aws_sdk_sqs::Client::new(sdk), &settings),
+            store: Store::new(tables, &settings),
+            tick_queue: TickQueue::new(queues.clone(), &settings),
+            queue: Queue::new(queues, &settings, sends),
+            writes,
             targets: Targets::new(sdk, &settings)?,
             events: Events::new(sdk, &settings),
             settings,

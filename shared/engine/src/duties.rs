@@ -1,6 +1,7 @@
 //! Duties: what the due index holds beside clocks. A tick that finds one does it; one that fails is
 //! found by the next tick.
 
+use belfry_core::handover::Duty;
 use belfry_core::instant::Instant;
 use tracing::{error, info};
 
@@ -9,7 +10,6 @@ use crate::backfill::go_on;
 use crate::emit::Report;
 use crate::fault::Fault;
 use crate::manage::{self, Refusal};
-use crate::store::Duty;
 use crate::tables::BACKFILL;
 
 /// Does what is due beside the clocks.

@@ -43,6 +43,10 @@ pub struct Report {
     pub broken: usize,
     /// Clocks whose zone is unknown and that run on UTC.
     pub zone_lost: usize,
+    /// Shares handed over to other ticks.
+    pub handed_over: usize,
+    /// Clocks, duties and shards left to the rule's next tick for want of time.
+    pub left: usize,
     /// How late each emitted fire was when it was sent, in milliseconds; zero when ahead.
     pub drift_ms: Vec<i64>,
 }
@@ -59,6 +63,8 @@ impl Report {
         self.lost += other.lost;
         self.broken += other.broken;
         self.zone_lost += other.zone_lost;
+        self.handed_over += other.handed_over;
+        self.left += other.left;
         self.drift_ms.extend(other.drift_ms);
     }
 }
@@ -193,6 +199,7 @@ async fn put(
 }
 
 async fn put_one(app: &App, place: usize, fire: &Fire) -> (usize, RunId, Run, Result<Put, Fault>) {
+    let _turn = app.writes.turn().await;
     (place, fire.id.clone(), fire.run.clone(), app.store.put_run(fire).await)
 }
 
@@ -235,7 +242,12 @@ async fn advance_one<'a>(app: &App, work: &'a Work) -> Option<(&'a Work, Result<
     if !work.through {
         return None;
     }
+    // Nothing to do after all: the index lags, or somebody else came first.
+    if work.fires.is_empty() && work.next_run_at == work.clock.next_run_at {
+        return Some((work, Ok(true)));
+    }
     let newest = work.fires.last().map(|fire| &fire.id);
+    let _turn = app.writes.turn().await;
     Some((work, app.store.advance(&work.clock, work.next_run_at, newest).await))
 }
 

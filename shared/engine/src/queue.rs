@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::fault::{Fault, sdk};
 use crate::message::Message;
+use crate::pace::Gate;
 use crate::settings::Settings;
 
 /// SQS takes no more in one call.
@@ -24,6 +25,7 @@ pub struct Queue {
     client: Client,
     url: String,
     dead_letters_url: String,
+    sends: Gate,
 }
 
 /// A message that was delivered too often.
@@ -43,12 +45,13 @@ pub struct Parcel {
 }
 
 impl Queue {
-    /// The queue of a deployment.
-    pub fn new(client: Client, settings: &Settings) -> Queue {
+    /// The queue of a deployment. As many batches are sent at once as `sends` lets through.
+    pub fn new(client: Client, settings: &Settings, sends: Gate) -> Queue {
         Queue {
             client,
             url: settings.launch_queue_url.clone(),
             dead_letters_url: settings.dead_letter_queue_url.clone(),
+            sends,
         }
     }
 
@@ -76,6 +79,7 @@ impl Queue {
                 Err(error) => return refuse_all(parcels, &sdk("build message")(error)),
             }
         }
+        let _turn = self.sends.turn().await;
         let answer = match request.send().await {
             Ok(answer) => answer,
             Err(error) => return refuse_all(parcels, &sdk("call the queue")(error)),

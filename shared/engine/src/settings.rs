@@ -26,6 +26,10 @@ pub struct Settings {
     pub launch_queue_url: String,
     /// Where messages go that were delivered too often.
     pub dead_letter_queue_url: String,
+    /// Where ticks leave what they do not take on; empty: they work alone.
+    pub tick_queue_url: String,
+    /// Clocks one tick takes on before it hands over.
+    pub tick_share: usize,
     /// Parts of the due and sweep indexes.
     pub due_shards: u32,
     /// How far the tick looks and how much it takes on.
@@ -102,7 +106,9 @@ rows! {
     DEAD_LETTER_QUEUE_URL None, "queue of messages that were delivered too often";
     SIGNING_KEY None, "key of the signature HTTPS targets receive, 16 bytes or more";
     RUN_TOKEN_KEY Some(""), "key of the tokens executors report with, 16 bytes or more, no target's to know; empty hands out none";
-    DUE_SHARDS Some("8"), "parts of the due index, 1 to 1000; do not change it while schedules exist";
+    DUE_SHARDS Some("8"), "parts of the due index, 1 to 1000; it may be raised while schedules exist, and not lowered";
+    TICK_QUEUE_URL Some(""), "queue through which ticks hand over what one of them cannot take on; empty: each works alone, and what is left waits for the next";
+    TICK_SHARE Some("10000"), "clocks one tick takes on before it hands the rest over";
     LOOKAHEAD_MS Some("90000"), "fires up to this far ahead are recorded and sent; at least the rule's rate and what it may be late";
     MISFIRE_GRACE_MS Some("120000"), "a fire late by less is simply late; beyond it the catch-up policy decides";
     MAX_CATCHUP_PER_TICK Some("100"), "missed fires of one schedule launched, or recorded one by one, in one tick";
@@ -141,6 +147,8 @@ impl Settings {
             workflows_table: reader.text("WORKFLOWS_TABLE"),
             launch_queue_url: reader.text("LAUNCH_QUEUE_URL"),
             dead_letter_queue_url: reader.text("DEAD_LETTER_QUEUE_URL"),
+            tick_queue_url: reader.text("TICK_QUEUE_URL"),
+            tick_share: reader.number("TICK_SHARE", 1, 100_000),
             due_shards: reader.number("DUE_SHARDS", 1, 1000),
             horizon: Horizon {
                 lookahead: Duration::milliseconds(reader.number("LOOKAHEAD_MS", 0, 900_000)),

@@ -18,7 +18,7 @@ pub struct Table {
     pub setting: &'static str,
     /// Partition and sort key.
     pub key: (Attribute, Attribute),
-    /// Its indexes, all KEYS_ONLY: what an index carries is paid at every write.
+    /// Its indexes, nearly all KEYS_ONLY: what an index carries is paid at every write.
     pub indexes: &'static [Index],
     /// The attribute that makes items expire.
     pub expiry: Option<&'static str>,
@@ -41,6 +41,8 @@ pub struct Index {
     pub partition: Attribute,
     /// Its sort key.
     pub sort: Option<Attribute>,
+    /// What it carries besides keys: little enough for one write unit.
+    pub carries: &'static [&'static str],
 }
 
 const fn text(name: &'static str) -> Attribute {
@@ -67,6 +69,8 @@ pub const RECOVERY: &str = "#recovery";
 pub const DUE_SHARD: &str = "due_shard";
 /// Of `due`: when the clock wants to be looked at.
 pub const NEXT_RUN_AT: &str = "next_run_at";
+/// Of clocks: whose they are. The due index carries it, so that the tick serves owners in turn.
+pub const OWNER: &str = "owner";
 /// Of `owner`: only specs have it, so that fires never write that index.
 pub const USER_ID: &str = "user_id";
 /// Of `runs`: the fire's nominal time, with its cause if it has one.
@@ -93,15 +97,25 @@ pub const TABLES: [Table; 3] = [
         setting: "SCHEDULES_TABLE",
         key: (text(SCHEDULE_ID), text(PART)),
         indexes: &[
-            Index { name: DUE_INDEX, partition: text(DUE_SHARD), sort: Some(text(NEXT_RUN_AT)) },
-            Index { name: OWNER_INDEX, partition: text(USER_ID), sort: Some(text(SCHEDULE_ID)) },
+            Index {
+                name: DUE_INDEX,
+                partition: text(DUE_SHARD),
+                sort: Some(text(NEXT_RUN_AT)),
+                carries: &[OWNER],
+            },
+            Index {
+                name: OWNER_INDEX,
+                partition: text(USER_ID),
+                sort: Some(text(SCHEDULE_ID)),
+                carries: &[],
+            },
         ],
         expiry: Some(EXPIRES_AT),
     },
     Table {
         setting: "RUNS_TABLE",
         key: (text(SCHEDULE_ID), text(RUN_AT)),
-        indexes: &[Index { name: SWEEP_INDEX, partition: text(SWEEP), sort: None }],
+        indexes: &[Index { name: SWEEP_INDEX, partition: text(SWEEP), sort: None, carries: &[] }],
         expiry: Some(EXPIRES_AT),
     },
     Table {
@@ -146,9 +160,14 @@ async fn create_one(client: &Client, table: &Table, name: &str) -> Result<(), Fa
         request = request.key_schema(element.map_err(sdk(doing()))?);
     }
     for index in table.indexes {
-        let mut builder = GlobalSecondaryIndex::builder()
-            .index_name(index.name)
-            .projection(Projection::builder().projection_type(ProjectionType::KeysOnly).build());
+        let projection = match index.carries {
+            [] => Projection::builder().projection_type(ProjectionType::KeysOnly),
+            more => Projection::builder()
+                .projection_type(ProjectionType::Include)
+                .set_non_key_attributes(Some(more.iter().map(|&name| name.to_owned()).collect())),
+        };
+        let mut builder =
+            GlobalSecondaryIndex::builder().index_name(index.name).projection(projection.build());
         for element in key_schema(index.partition, index.sort) {
             builder = builder.key_schema(element.map_err(sdk(doing()))?);
         }

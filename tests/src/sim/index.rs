@@ -11,11 +11,17 @@ struct Index {
     name: &'static str,
     partition: &'static str,
     sort: Option<&'static str>,
+    carries: Option<&'static str>,
 }
 
 const INDEXES: [Index; 2] = [
-    Index { name: "due", partition: "due_shard", sort: Some("next_run_at") },
-    Index { name: "sweep", partition: "sweep", sort: None },
+    Index {
+        name: "due",
+        partition: "due_shard",
+        sort: Some("next_run_at"),
+        carries: Some("owner"),
+    },
+    Index { name: "sweep", partition: "sweep", sort: None, carries: None },
 ];
 
 /// What an index held of an item, and since when.
@@ -37,6 +43,10 @@ impl Lag {
                 row[index.partition] = partition;
                 if let Some(sort) = index.sort {
                     row[sort] = of(sort).unwrap_or_default();
+                }
+                if let Some((name, value)) = index.carries.and_then(|name| Some((name, of(name)?)))
+                {
+                    row[name] = value;
                 }
                 row
             });

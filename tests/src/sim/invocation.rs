@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use belfry_engine::app::App;
 use belfry_engine::handlers;
+use chrono::TimeDelta;
 use serde_json::Value;
 use tokio::sync::Notify;
 
@@ -75,7 +76,10 @@ impl Sim {
         });
         let handler = async {
             match function {
-                Function::Tick => handlers::tick(app, event).await,
+                Function::Tick => {
+                    let timeout = TimeDelta::from_std(FUNCTION_TIMEOUT).expect("a timeout");
+                    handlers::tick(app, event, app.now() + timeout).await
+                }
                 Function::Launcher => handlers::launcher(app, event).await,
                 Function::Recovery => handlers::recovery(app, event).await,
                 Function::Api => handlers::api(app, event).await,

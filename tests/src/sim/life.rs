@@ -14,7 +14,7 @@ use super::client::User;
 use super::clock::pass;
 use super::invocation::Function;
 use super::mutation::Mutation;
-use super::{LAUNCH_QUEUE, Sim, executor, queue};
+use super::{LAUNCH_QUEUE, Sim, TICK_QUEUE, executor, queue};
 use crate::checker::{History, Rules, Run, Schedule};
 use crate::embedded;
 
@@ -55,7 +55,12 @@ pub(super) async fn live(
     }
     for place in 0..LAUNCHERS {
         let app = apps.launchers[place % apps.launchers.len()].clone();
-        actors.spawn(queue::poll(sim.clone(), app));
+        actors.spawn(queue::poll(sim.clone(), app, LAUNCH_QUEUE, Function::Launcher));
+    }
+    for app in &apps.ticks {
+        if app.tick_queue.is_there() {
+            actors.spawn(queue::poll(sim.clone(), app.clone(), TICK_QUEUE, Function::Tick));
+        }
     }
     actors.spawn(executor::work(sim.clone(), apps.apis[0].clone(), begun));
     actors.spawn(calm(sim.clone(), calm_at));

@@ -50,6 +50,7 @@ use wire::Wire;
 const WORKFLOWS: &str = "belfry-workflows";
 const LAUNCH_QUEUE: &str = "belfry-launch";
 const DEAD_LETTERS: &str = "belfry-dead-letters";
+const TICK_QUEUE: &str = "belfry-ticks";
 /// Where messages go that the queue loses.
 const NOWHERE: &str = "nowhere";
 
@@ -104,7 +105,7 @@ async fn live(seed: u64, mutation: Option<Mutation>, traced: bool) -> Outcome {
     let time = SimTime::starting(began_at);
     let faults = Faults::draw(&mut dice, began_at, began_at + Duration::minutes(25));
     let skew_ms = dice.pick(&[0, 300, 3_000]);
-    let settings = draw_settings(&mut dice);
+    let settings = draw_settings(&mut dice, seed);
     let max_receives = dice.pick(&[4, 20]);
     let (begun, work) = mpsc::unbounded_channel();
     let sim = Arc::new(Sim {
@@ -162,8 +163,15 @@ fn machine() -> Value {
     json!({"kind": "step_functions", "state_machine_arn": "arn:aws:states:us-east-1:1:stateMachine:run"})
 }
 
-fn draw_settings(dice: &mut Dice) -> Settings {
+fn draw_settings(dice: &mut Dice, seed: u64) -> Settings {
+    // In every other life ticks take on next to nothing and hand over the rest.
+    let (tick_queue_url, tick_share) = match seed % 2 {
+        0 => (queue::queue_url(TICK_QUEUE), "1"),
+        _ => (String::new(), "10000"),
+    };
     let given = [
+        ("TICK_QUEUE_URL", tick_queue_url),
+        ("TICK_SHARE", tick_share.to_owned()),
         ("SCHEDULES_TABLE", SCHEDULES.to_owned()),
         ("RUNS_TABLE", RUNS.to_owned()),
         ("WORKFLOWS_TABLE", WORKFLOWS.to_owned()),
@@ -184,7 +192,7 @@ fn draw_settings(dice: &mut Dice) -> Settings {
 async fn prepare(sim: &Sim, sdk: &SdkConfig, settings: &Settings, max_receives: u32) {
     let client = aws_sdk_dynamodb::Client::new(sdk);
     tables::create(&client, settings).await.expect("tables");
-    for queue in [DEAD_LETTERS, NOWHERE] {
+    for queue in [DEAD_LETTERS, NOWHERE, TICK_QUEUE] {
         sim.sqs("CreateQueue", &json!({"QueueName": queue})).await;
     }
     let arn = format!("arn:aws:sqs:us-east-1:000000000000:{DEAD_LETTERS}");

@@ -1,5 +1,5 @@
-//! The launch queue of a simulated life: batches that fail in part, messages that come twice, late or
-//! not at all, and the pollers between it and the launcher.
+//! The queues of a simulated life: batches that fail in part, messages that come twice, late or not at
+//! all, and the pollers between them and the functions.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::clock::pass;
 use super::invocation::Function;
 use super::wire::Reply;
-use super::{LAUNCH_QUEUE, NOWHERE, Sim};
+use super::{NOWHERE, Sim};
 
 /// Longer than a launcher holds a run.
 const VISIBILITY_S: i64 = 90;
@@ -20,6 +20,8 @@ const MAX_DELAY_S: i64 = 900;
 
 /// Sends a batch as an unreliable queue does.
 pub(super) async fn send(sim: &Sim, body: &Value) -> Reply {
+    let to = body["QueueUrl"].as_str().unwrap_or_default().to_owned();
+    let nowhere = queue_url(NOWHERE);
     let mut failed = Vec::new();
     let (mut good, mut lost, mut again) = (Vec::new(), Vec::new(), Vec::new());
     for entry in body["Entries"].as_array().into_iter().flatten() {
@@ -50,12 +52,12 @@ pub(super) async fn send(sim: &Sim, body: &Value) -> Reply {
         if faults.strikes(&mut dice, loses) { lost.push(entry) } else { good.push(entry) }
     }
     let mut successful = Vec::new();
-    for (queue, entries) in [(LAUNCH_QUEUE, good), (NOWHERE, lost), (LAUNCH_QUEUE, again.clone())] {
+    for (queue, entries) in [(&to, good), (&nowhere, lost), (&to, again.clone())] {
         if entries.is_empty() {
             continue;
         }
         let is_copy = entries == again;
-        let batch = json!({"QueueUrl": queue_url(queue), "Entries": entries});
+        let batch = json!({"QueueUrl": queue, "Entries": entries});
         let reply = sim.sqs("SendMessageBatch", &batch).await;
         if reply.status != 200 {
             return reply;
@@ -72,8 +74,9 @@ pub(super) fn queue_url(queue: &str) -> String {
     format!("http://sim/000000000000/{queue}")
 }
 
-/// Brings messages to the launcher, as Lambda's event source mapping does, for ever.
-pub(super) async fn poll(sim: Arc<Sim>, app: Arc<App>) {
+/// Brings messages of a queue to a function, as Lambda's event source mapping does, for ever.
+pub(super) async fn poll(sim: Arc<Sim>, app: Arc<App>, queue: &'static str, function: Function) {
+    let url = queue_url(queue);
     loop {
         let (most, visibility) = {
             let mut dice = sim.dice();
@@ -84,7 +87,7 @@ pub(super) async fn poll(sim: Arc<Sim>, app: Arc<App>) {
             (dice.between(1, 10), visibility)
         };
         let request = json!({
-            "QueueUrl": queue_url(LAUNCH_QUEUE), "MaxNumberOfMessages": most,
+            "QueueUrl": url, "MaxNumberOfMessages": most,
             "WaitTimeSeconds": 20, "VisibilityTimeout": visibility,
             "MessageSystemAttributeNames": ["All"],
         });
@@ -92,8 +95,9 @@ pub(super) async fn poll(sim: Arc<Sim>, app: Arc<App>) {
         let Some(messages) = reply.body["Messages"].as_array() else { continue };
         let mut messages = messages.clone();
         sim.dice().shuffle(&mut messages);
-        let event = json!({"Records": messages.iter().map(record).collect::<Vec<_>>()});
-        let Ok(answer) = sim.invoke(&app, Function::Launcher, event).await else {
+        let records: Vec<_> = messages.iter().map(|message| record(queue, message)).collect();
+        let event = json!({"Records": records});
+        let Ok(answer) = sim.invoke(&app, function, event).await else {
             let rest = sim.dice().between(10, 2_000);
             pass(rest).await;
             continue;
@@ -108,7 +112,7 @@ pub(super) async fn poll(sim: Arc<Sim>, app: Arc<App>) {
             };
             if !kept.contains(id) && !is_lost {
                 let request = json!({
-                    "QueueUrl": queue_url(LAUNCH_QUEUE), "ReceiptHandle": message["ReceiptHandle"],
+                    "QueueUrl": url, "ReceiptHandle": message["ReceiptHandle"],
                 });
                 sim.sqs("DeleteMessage", &request).await;
             }
@@ -121,7 +125,7 @@ fn failures(answer: &Value) -> HashSet<String> {
     failures.filter_map(|f| f["itemIdentifier"].as_str().map(str::to_owned)).collect()
 }
 
-fn record(message: &Value) -> Value {
+fn record(queue: &str, message: &Value) -> Value {
     json!({
         "messageId": message["MessageId"],
         "receiptHandle": message["ReceiptHandle"],
@@ -130,7 +134,7 @@ fn record(message: &Value) -> Value {
         "messageAttributes": {},
         "md5OfBody": message["MD5OfBody"],
         "eventSource": "aws:sqs",
-        "eventSourceARN": format!("arn:aws:sqs:{REGION}:000000000000:{LAUNCH_QUEUE}"),
+        "eventSourceARN": format!("arn:aws:sqs:{REGION}:000000000000:{queue}"),
         "awsRegion": REGION,
     })
 }

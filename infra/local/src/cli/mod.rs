@@ -1,6 +1,9 @@
 //! The subcommands.
 
+pub(crate) mod capacity;
 mod client;
+pub(crate) mod cost;
+pub(crate) mod declared;
 pub(crate) mod dev;
 pub(crate) mod preview;
 pub(crate) mod runs;

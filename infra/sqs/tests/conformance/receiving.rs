@@ -280,3 +280,66 @@ async fn a_receive_keeps_to_the_limits_of_aws() {
         assert_eq!(code(outcome), "InvalidParameterValue");
     }
 }
+
+#[tokio::test]
+async fn a_group_with_a_crowd_does_not_keep_the_others_waiting() {
+    let Some((bench, _)) = Bench::start_with_clock().await else { return };
+    let queue = bench.queue(&[]).await;
+    let send = |group: Option<&'static str>, body: String| {
+        let request = bench.client.send_message().queue_url(&queue).message_body(body);
+        request.set_message_group_id(group.map(str::to_owned)).send()
+    };
+    for n in 0..200 {
+        send(Some("crowd"), format!("crowd {n}")).await.unwrap();
+    }
+    for body in ["quiet 0", "quiet 1"] {
+        send(Some("quiet"), body.to_owned()).await.unwrap();
+    }
+    send(None, "nobody's".to_owned()).await.unwrap();
+    let first = bench.bodies(&queue).await;
+    assert!(first.contains(&"quiet 0".to_owned()), "{first:?}");
+    assert!(first.contains(&"nobody's".to_owned()), "{first:?}");
+    assert!(first.contains(&"crowd 0".to_owned()), "{first:?}");
+    assert_eq!(first.len(), 10, "what is left of a call goes to the crowd");
+    assert!(bench.bodies(&queue).await.contains(&"quiet 1".to_owned()));
+    let mut seen = 20;
+    while seen < 203 {
+        let some = bench.bodies(&queue).await.len();
+        assert!(some > 0, "{seen}");
+        seen += some;
+    }
+    assert!(bench.bodies(&queue).await.is_empty());
+}
+
+#[tokio::test]
+async fn many_groups_with_a_crowd_each_are_all_served() {
+    let Some((bench, _)) = Bench::start_with_clock().await else { return };
+    let queue = bench.queue(&[]).await;
+    for n in 0..300 {
+        let group = format!("g{}", n % 100);
+        let request = bench.client.send_message().queue_url(&queue).message_body(&group);
+        request.message_group_id(&group).send().await.unwrap();
+    }
+    let mut first = std::collections::BTreeSet::new();
+    for _ in 0..10 {
+        first.extend(bench.bodies(&queue).await);
+    }
+    assert_eq!(first.len(), 100, "everybody's first before anybody's second");
+}
+
+#[tokio::test]
+async fn a_receiver_of_single_messages_is_fair_too() {
+    let Some((bench, _)) = Bench::start_with_clock().await else { return };
+    let queue = bench.queue(&[]).await;
+    for (group, body) in [("a", "a0"), ("a", "a1"), ("a", "a2"), ("b", "b0")] {
+        let request = bench.client.send_message().queue_url(&queue).message_body(body);
+        request.message_group_id(group).send().await.unwrap();
+    }
+    let mut order = Vec::new();
+    for _ in 0..4 {
+        let request = bench.client.receive_message().queue_url(&queue);
+        let answer = request.max_number_of_messages(1).send().await.unwrap();
+        order.push(answer.messages()[0].body().unwrap().to_owned());
+    }
+    assert_eq!(order, ["a0", "b0", "a1", "a2"]);
+}

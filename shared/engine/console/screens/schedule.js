@@ -7,6 +7,7 @@ import { h, put, refresh } from "../dom.js";
 import { live } from "../live.js";
 import { percent } from "../numbers.js";
 import { askDelete, askPause, askResume, runNow, title } from "../parts/actions.js";
+import { askBackfill, backfills } from "../parts/backfill.js";
 import { badge } from "../parts/badge.js";
 import { changeLog } from "../parts/changes.js";
 import { historyTable } from "../parts/history.js";
@@ -58,6 +59,7 @@ export function schedule(main, { id, signal }) {
         refresh(parts.plots, plots(recent.items));
         refresh(parts.definition, definition(found));
         parts.sawRevision(found.revision);
+        await parts.backfills();
       } catch (problem) {
         if (problem.name === "AbortError") throw problem;
         if (parts && problem.status !== 404) return failed(problem);
@@ -82,6 +84,8 @@ function frame(found, signal) {
     definition: h("section", { class: "sheet", "aria-label": "Definition" }),
   };
   const history = historyTable(found.schedule_id, signal);
+  const filled = backfills(found.schedule_id, signal);
+  parts.backfills = filled.look;
   const ledger = ledgerSheet(found.schedule_id, signal);
   const log = changeLog(found.schedule_id, signal);
   parts.sawRevision = log.sawRevision;
@@ -90,6 +94,7 @@ function frame(found, signal) {
     parts.facts,
     parts.next,
     history,
+    filled.element,
     parts.plots,
     ledger,
     h("div", { class: "two" }, parts.definition, log.element),
@@ -144,6 +149,7 @@ function head(found, look) {
         ? button("turn", "Resume", "play", act(askResume))
         : button("turn", "Pause", "pause", act(askPause)),
       button("run", "Run now", "bolt", act(runNow)),
+      found.cron_expr && button("backfill", "Backfill", null, act(askBackfill)),
       h("a", { class: "button", href: to.edit(found.schedule_id), "data-key": "edit" }, "Edit"),
       button(
         "delete",

@@ -55,6 +55,7 @@ const FILES: &[(&str, &str)] = files![
     "main.js",
     "numbers.js",
     "parts/actions.js",
+    "parts/backfill.js",
     "parts/badge.js",
     "parts/bulk.js",
     "parts/changes.js",

@@ -9,6 +9,7 @@ mod presets;
 mod problem;
 mod request;
 mod routes;
+mod sets;
 mod timezones;
 mod trigger_node;
 mod validate;

@@ -19,7 +19,7 @@ use super::openapi::{self, Found};
 use super::problem::Problem;
 use super::request::{Answer, Request};
 use super::trigger_node::TriggerNode;
-use super::{bulk, presets, timezones, validate};
+use super::{bulk, presets, sets, timezones, validate};
 use crate::app::App;
 use crate::manage::{self, Saving, Trigger, Wanted, Whose};
 use crate::store::{HistoryQuery, is_change_cursor};
@@ -30,9 +30,6 @@ const PAGE: usize = 50;
 pub(super) const MAX_PAGE: usize = 200;
 /// No list tells of more runs of each schedule.
 pub(super) const MAX_RECENT: usize = 100;
-
-/// Paths below `/schedules` that are no schedules: one of this name could not be asked for.
-const RESERVED: [&str; 2] = ["validate", "bulk"];
 
 type Routed = Result<Answer, Problem>;
 
@@ -145,6 +142,14 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
             let version = numbered(version).ok_or_else(missing)?;
             Ok(Answer::json(200, &manage::version(app, caller, &id, version).await?))
         }
+        ("GET", ["sets"]) => sets::list(app, request).await,
+        ("GET", ["sets", set]) => sets::export(app, request, set).await,
+        ("PUT", ["sets", set]) => sets::put(app, request, set).await,
+        ("POST", ["sets", set, "plan"]) => sets::plan(app, request, set).await,
+        ("PUT", ["sets", set, "members", id]) => sets::adopt(app, request, set, &known(id)?).await,
+        ("DELETE", ["sets", set, "members", id]) => {
+            sets::release(app, request, set, &known(id)?).await
+        }
         ("GET", ["workflows", id, "versions"]) => versions(app, request, id).await,
         ("GET", ["workflows", id, "triggers", node, "schedule"]) => {
             one(app, request, &TriggerNode::known(id, node)?.schedule_id(request)?).await
@@ -184,7 +189,7 @@ async fn create(app: &App, request: &Request) -> Routed {
         Some(Value::String(id)) => named("schedule_id", id)?,
         Some(_) => return Err(Problem::field("schedule_id", "must be a text")),
     };
-    if RESERVED.contains(&id.as_str()) {
+    if id.is_reserved() {
         return Err(Problem::field("schedule_id", "is a word of the API"));
     }
     let saving = manage::create(app, request.caller()?, &id, &body).await?;
@@ -357,7 +362,7 @@ pub(super) fn tag(text: &str) -> (String, Option<String>) {
     }
 }
 
-fn flag(request: &Request, name: &str) -> Result<bool, Problem> {
+pub(super) fn flag(request: &Request, name: &str) -> Result<bool, Problem> {
     match request.query(name) {
         None | Some("false") => Ok(false),
         Some("true") => Ok(true),
@@ -369,7 +374,7 @@ fn limit(request: &Request) -> Result<usize, Problem> {
     number_from_query(request, "limit", 1..=MAX_PAGE, PAGE)
 }
 
-fn number_from_query(
+pub(super) fn number_from_query(
     request: &Request,
     name: &str,
     allowed: RangeInclusive<usize>,
@@ -394,7 +399,7 @@ fn choice<T: DeserializeOwned>(
     chosen.transpose().map_err(|_| Problem::field(name, otherwise))
 }
 
-fn saved(saving: &Saving) -> Answer {
+pub(super) fn saved(saving: &Saving) -> Answer {
     let status = if saving.created { 201 } else { 200 };
     tagged(Answer::json(status, &saving.schedule), saving.revision)
 }

@@ -4,6 +4,7 @@
 use belfry_core::definition::Definition;
 use belfry_core::id::{ScheduleId, SetName};
 use belfry_core::schedule::{Clock, Spec};
+use belfry_core::set::declaration::says_paused;
 use belfry_core::set::{Holder, Standing, standing};
 use serde_json::Value;
 
@@ -66,52 +67,40 @@ pub async fn withdraw(
     remove(app, caller, id, seen, Some(set)).await
 }
 
-/// Makes a schedule of the caller's that belongs to no set a member of this one.
+/// Makes a schedule that belongs to no set a member of its owner's set of this name.
 pub async fn adopt(
     app: &App,
     caller: &Caller,
     set: &SetName,
     id: &ScheduleId,
 ) -> Result<Saving, Refusal> {
-    let may = |spec: &Spec| match &spec.set {
-        Some(has) if has != set => {
-            Err(Refusal::Conflict(format!("schedule {id} belongs to set {has}")))
-        }
-        _ => Ok(()),
-    };
     let intent = Intent { membership: Membership::Of(set.clone()), ..Intent::new("adopted", None) };
-    join_or_leave(app, caller, id, may, intent).await
+    join_or_leave(app, caller, set, id, intent).await
 }
 
-/// Makes a member of the caller's set a schedule like any other, by hand from now on.
+/// Makes a member of its owner's set a schedule like any other, by hand from now on.
 pub async fn release(
     app: &App,
     caller: &Caller,
     set: &SetName,
     id: &ScheduleId,
 ) -> Result<Saving, Refusal> {
-    let may = |spec: &Spec| match &spec.set {
-        Some(has) if has == set => Ok(()),
-        _ => Err(Refusal::Conflict(format!("schedule {id} does not belong to set {set}"))),
-    };
     let intent = Intent { membership: Membership::None, ..Intent::new("released", None) };
-    join_or_leave(app, caller, id, may, intent).await
+    join_or_leave(app, caller, set, id, intent).await
 }
 
 async fn join_or_leave(
     app: &App,
     caller: &Caller,
+    set: &SetName,
     id: &ScheduleId,
-    may: impl Fn(&Spec) -> Result<(), Refusal>,
     intent: Intent,
 ) -> Result<Saving, Refusal> {
     for _ in 0..TRIES {
         let (clock, spec) = load(app, caller, id).await?;
-        // Sets are their owners'; an admin has its own.
-        if clock.owner != caller.sub {
-            return Err(Refusal::NotFound("schedule"));
+        if let Some(other) = spec.set.as_ref().filter(|has| *has != set) {
+            return Err(Refusal::Conflict(format!("schedule {id} belongs to set {other}")));
         }
-        may(&spec)?;
         let definition = Definition::of(&clock, &spec);
         let intent =
             Intent { note: spec.pause_note.clone(), until: spec.pause_until, ..intent.clone() };
@@ -137,10 +126,4 @@ pub(super) fn check_member(
         }
         Standing::Member | Standing::Free => Ok(()),
     }
-}
-
-/// Whether a body says whether the schedule is paused.
-pub(super) fn says_paused(body: &Value) -> bool {
-    let said = |field: &str| body.get(field).is_some_and(|value| !value.is_null());
-    said("paused") || said("enabled")
 }

@@ -1,11 +1,11 @@
 //! What a save would do, without doing it.
 
 use belfry_core::change::differences;
+use belfry_core::cost;
 use belfry_core::definition::Definition;
 use belfry_core::diff::{Diff, Fires};
 use belfry_core::id::ScheduleId;
 use belfry_core::instant::{self, Instant};
-use belfry_core::prices::{Consumption, PRICES};
 use serde_json::{Value, json};
 
 use super::edit::{check_revision, check_size, load, owned, payload, read, resolve_version};
@@ -75,7 +75,7 @@ fn view(
     let after = Fires::of(&new.timing, new.paused, id, created_at);
     let diff = Diff::between(before.as_ref(), after.as_ref(), now);
     let runs = after.as_ref().map_or(0.0, |fires| fires.per_month(now));
-    let each = Consumption::of_run(new.policies.overlap_policy, new.payload.to_string().len());
+    let payload_bytes = new.payload.to_string().len();
     let texts = |all: &[Instant]| all.iter().map(|at| instant::text(*at)).collect::<Vec<_>>();
     json!({
         "dry_run": true,
@@ -94,6 +94,6 @@ fn view(
         },
         "dst": after.map(|fires| fires.clock_changes(now)).unwrap_or_default(),
         "runs_per_month": (runs * 10.0).round() / 10.0,
-        "cost_per_month_usd": PRICES.cost(runs, &each),
+        "cost_per_month_usd": cost::of_runs(runs, new.policies.overlap_policy, payload_bytes),
     })
 }

@@ -1,5 +1,6 @@
 //! Managing schedules, runs and workflows: what the API does, without HTTP.
 
+mod apply;
 mod backfill;
 mod bulk;
 mod declare;
@@ -11,6 +12,7 @@ mod overview;
 mod pause;
 mod read;
 mod runs;
+mod sets;
 mod settle;
 mod stats;
 mod workflows;
@@ -34,6 +36,7 @@ pub(crate) use pause::end_pause;
 pub use pause::{pause, preview_resume, resume};
 pub use read::{Listing, Wanted, Whose, list, one};
 pub use runs::{Trigger, executor, feedback, history, one_run, trigger};
+pub use sets::{Wish, apply, export, sets};
 pub use stats::overall;
 pub use workflows::{publish, version, versions};
 

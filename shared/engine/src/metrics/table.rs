@@ -30,6 +30,8 @@ metrics! {
     RACES_LOST "races_lost" "Clocks that somebody else moved meanwhile.";
     SCHEDULES_BROKEN "schedules_broken" "Clocks that cannot be read.";
     ZONES_LOST "zones_lost" "Schedules that run on UTC because their zone is unknown.";
+    SHARES_HANDED_OVER "shares_handed_over" "Shares of what was due that ticks handed over to others.";
+    DUE_LEFT "due_left" "Clocks, duties and shards left to the next tick for want of time.";
     EMIT_DRIFT "emit_drift" "How late a fire was when it was sent.";
 
     // Of the launcher, at every batch.

@@ -3,32 +3,25 @@
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
+use belfry_core::fair::Due;
+use belfry_core::handover::{Duty, Place, Stretch};
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{self, Instant};
 use belfry_core::schedule::Clock;
 
 use super::expression::Update;
-use super::{Item, MAX_BATCH, Store, conditions, number, part_key, string, text};
+use super::{Item, Store, conditions, number, part_key, string, text};
 use crate::fault::{Fault, Unreadable, sdk};
-use crate::tables::{CLOCK, DUE_INDEX, DUE_SHARD, NEXT_RUN_AT, PART, SCHEDULE_ID};
+use crate::tables::{CLOCK, DUE_INDEX, DUE_SHARD, NEXT_RUN_AT, OWNER, PART, SCHEDULE_ID};
 
 /// Some of what is due of a shard.
 pub struct DuePage {
     /// Whose clocks.
-    pub clocks: Vec<ScheduleId>,
+    pub clocks: Vec<Due>,
     /// What else is to be done.
     pub duties: Vec<Duty>,
-    /// Where the next page begins.
-    pub rest: Option<Item>,
-}
-
-/// Something of a schedule that is due beside its clock.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Duty {
-    /// Whose.
-    pub schedule_id: ScheduleId,
-    /// What: the part of the schedule that asks for it.
-    pub part: String,
+    /// Behind what the next page begins.
+    pub rest: Option<Place>,
 }
 
 /// The answer to a run that wants a slot.
@@ -43,13 +36,15 @@ pub enum Slot {
 }
 
 impl Store {
-    /// What is due of a shard: `next_run_at` no later than `until`, oldest first.
+    /// What is due of a stretch: at most `limit` entries whose `next_run_at` is no later than
+    /// `until`, oldest first.
     pub async fn due(
         &self,
-        shard: u32,
+        stretch: &Stretch,
         until: Instant,
-        from: Option<Item>,
+        limit: usize,
     ) -> Result<DuePage, Fault> {
+        let shard = stretch.shard;
         let page = self
             .client
             .query()
@@ -60,20 +55,24 @@ impl Store {
             .expression_attribute_names("#next", NEXT_RUN_AT)
             .expression_attribute_values(":shard", text(shard.to_string()))
             .expression_attribute_values(":until", text(instant::text(until)))
-            .set_exclusive_start_key(from)
-            .limit(MAX_BATCH as i32)
+            .set_exclusive_start_key(stretch.after.as_ref().map(|place| due_key(shard, place)))
+            .limit(i32::try_from(limit).unwrap_or(i32::MAX))
             .send()
             .await
             .map_err(sdk(format!("query due clocks of shard {shard}")))?;
-        let mut due =
-            DuePage { clocks: Vec::new(), duties: Vec::new(), rest: page.last_evaluated_key };
+        let rest = page.last_evaluated_key.as_ref().and_then(place);
+        let mut due = DuePage { clocks: Vec::new(), duties: Vec::new(), rest };
         for item in page.items.unwrap_or_default() {
-            let Some(id) = string(&item, SCHEDULE_ID).and_then(|id| id.parse().ok()) else {
-                continue;
-            };
+            let id = string(&item, SCHEDULE_ID).and_then(|id| id.parse::<ScheduleId>().ok());
+            let Some(schedule_id) = id else { continue };
+            let text = |name| string(&item, name).unwrap_or_default().to_owned();
             match string(&item, PART) {
-                None | Some(CLOCK) => due.clocks.push(id),
-                Some(part) => due.duties.push(Duty { schedule_id: id, part: part.to_owned() }),
+                None | Some(CLOCK) => due.clocks.push(Due {
+                    schedule_id,
+                    owner: text(OWNER),
+                    next_run_at: text(NEXT_RUN_AT),
+                }),
+                Some(part) => due.duties.push(Duty { schedule_id, part: part.to_owned() }),
             }
         }
         Ok(due)
@@ -100,7 +99,11 @@ impl Store {
             .given(":seen", text(instant::text(seen)))
             .given(":revision", number(clock.revision));
         update = match next {
-            Some(next) => update.set(NEXT_RUN_AT, text(instant::text(next))),
+            // Its entry in the index is written anew anyway: so a clock comes to its shard when there
+            // are more of them than there were.
+            Some(next) => update
+                .set(NEXT_RUN_AT, text(instant::text(next)))
+                .set(DUE_SHARD, self.due_shard(&clock.schedule_id)),
             None => update.remove(NEXT_RUN_AT).remove(DUE_SHARD),
         };
         if let Some(newest) = newest {
@@ -167,6 +170,24 @@ impl Store {
             Err(error) => Err(sdk(format!("release slot of {schedule}@{run_key}"))(error)),
         }
     }
+}
+
+/// The key of an entry of the due index.
+fn due_key(shard: u32, place: &Place) -> Item {
+    Item::from([
+        (DUE_SHARD.into(), text(shard.to_string())),
+        (NEXT_RUN_AT.into(), text(&place.next_run_at)),
+        (SCHEDULE_ID.into(), text(&place.schedule_id)),
+        (PART.into(), text(&place.part)),
+    ])
+}
+
+fn place(key: &Item) -> Option<Place> {
+    Some(Place {
+        next_run_at: string(key, NEXT_RUN_AT)?.to_owned(),
+        schedule_id: string(key, SCHEDULE_ID)?.to_owned(),
+        part: string(key, PART)?.to_owned(),
+    })
 }
 
 pub(super) fn is_deleted(item: &Item) -> bool {

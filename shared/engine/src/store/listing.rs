@@ -68,8 +68,21 @@ impl Store {
 
     /// Clock and spec of at most fifty schedules, in the order asked for.
     pub async fn schedules(&self, ids: &[ScheduleId]) -> Result<Vec<(Clock, Spec)>, Fault> {
+        self.read_schedules(ids, false).await
+    }
+
+    /// The same, as they are at this moment.
+    pub async fn schedules_now(&self, ids: &[ScheduleId]) -> Result<Vec<(Clock, Spec)>, Fault> {
+        self.read_schedules(ids, true).await
+    }
+
+    async fn read_schedules(
+        &self,
+        ids: &[ScheduleId],
+        consistent: bool,
+    ) -> Result<Vec<(Clock, Spec)>, Fault> {
         let keys = ids.iter().flat_map(|id| [part_key(id, CLOCK), part_key(id, SPEC)]).collect();
-        let mut items = self.get_all(&self.schedules, keys, false).await?;
+        let mut items = self.get_all(&self.schedules, keys, consistent).await?;
         let mut take = |id: &ScheduleId, part: &str| {
             let is_it = |item: &Item| {
                 string(item, SCHEDULE_ID) == Some(id.as_str()) && string(item, PART) == Some(part)

@@ -27,7 +27,7 @@ use belfry_core::instant::Instant;
 use chrono::TimeDelta;
 
 pub use check::CheckMark;
-pub use clocks::{DuePage, Duty, Slot};
+pub use clocks::{DuePage, Slot};
 pub use history::{Changes, Traces, is_change_cursor};
 pub use limits::Spent;
 pub use listing::Owned;

@@ -5,6 +5,7 @@ mod operations;
 mod records;
 mod requests;
 mod schemas;
+mod sets;
 
 use serde_json::{Map, Value, json};
 

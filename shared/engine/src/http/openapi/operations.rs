@@ -7,6 +7,7 @@ use super::kind::Kind::{self, Flag, Instant, Name, Notation, Text, Whole, Word};
 use super::schemas::{RUN_STATUSES, STATUSES};
 use crate::http::access::Gate;
 use crate::http::routes::{MAX_PAGE, MAX_RECENT};
+use crate::http::sets::MAX_DELETES;
 
 /// A call.
 pub struct Operation {
@@ -101,6 +102,12 @@ const ONE_BACKFILL: &[(u16, Option<&str>)] = &[(200, Some("Backfill"))];
 const GONE: &[(u16, Option<&str>)] = &[(204, None)];
 const RUNS: &[(u16, Option<&str>)] = &[(200, Some("Run"))];
 const STALE: &[u16] = &[409, 412];
+const SET: &str = "/sets/{set}";
+const MEMBER: &str = "/sets/{set}/members/{schedule_id}";
+const PLAN: &[(u16, Option<&str>)] = &[(200, Some("SetPlan"))];
+const PRUNE: Parameter = parameter("prune", Flag, "delete schedules of the set that are left out");
+const ALLOW_DELETE: Parameter =
+    parameter("allow_delete", Whole(0, MAX_DELETES as u64), "so many deletes are meant");
 
 /// Every call there is.
 pub const OPERATIONS: &[Operation] = &[
@@ -326,6 +333,37 @@ pub const OPERATIONS: &[Operation] = &[
         headers: IF_MATCH,
         refusals: STALE,
         ..get(TRIGGER, "delete_trigger_schedule", "Delete it", GONE)
+    },
+    get("/sets", "list_sets", "List your declared sets", &[(200, Some("SetList"))]),
+    Operation {
+        refusals: &[409],
+        ..get(SET, "get_set", "Show a set as it would be declared", &[(200, Some("Set"))])
+    },
+    Operation {
+        gate: WRITE,
+        method: "PUT",
+        query: &[DRY_RUN, PRUNE, ALLOW_DELETE],
+        body: given("SetInput"),
+        refusals: &[409],
+        ..get(SET, "put_set", "Bring a set to what is declared", PLAN)
+    },
+    Operation {
+        method: "POST",
+        query: &[PRUNE, ALLOW_DELETE],
+        body: given("SetInput"),
+        ..get("/sets/{set}/plan", "plan_set", "Say what declaring a set would do", PLAN)
+    },
+    Operation {
+        gate: WRITE,
+        method: "PUT",
+        refusals: &[409],
+        ..get(MEMBER, "adopt", "Take a schedule made by hand into a set", ONE_SCHEDULE)
+    },
+    Operation {
+        gate: WRITE,
+        method: "DELETE",
+        refusals: &[409],
+        ..get(MEMBER, "release", "Let a schedule go from a set, and keep it", ONE_SCHEDULE)
     },
 ];
 

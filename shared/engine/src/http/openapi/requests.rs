@@ -255,6 +255,8 @@ pub(super) const REQUESTS: &[Table] = &[
             always("dynamodb", Number, "tables"),
             always("sqs", Number, "queue"),
             always("lambda", Number, "launcher"),
+            always("eventbridge", Number, "events"),
+            always("cloudwatch", Number, "logs"),
             always("total", Number, "all of it"),
             always("region", Text, "where these prices hold"),
             always("as_of", Text, "when they were read"),

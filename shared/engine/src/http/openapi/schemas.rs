@@ -10,6 +10,7 @@ use super::kind::Kind::{
 use super::kind::{Field, Kind, always, object, optional, or_null, sometimes};
 use super::records::RECORDS;
 use super::requests::REQUESTS;
+use super::sets::SETS;
 
 pub(super) const OVERLAPS: Kind = Word(&["skip", "allow", "queue"]);
 pub(super) const CATCHUPS: Kind = Word(&["none", "once", "fire_immediately", "spread"]);
@@ -97,6 +98,7 @@ pub(super) fn all() -> Map<String, Value> {
     let tables = REQUESTS
         .iter()
         .chain(RECORDS)
+        .chain(SETS)
         .map(|(name, note, fields)| ((*name).to_owned(), object(note, fields)));
     let mut schemas: Map<_, _> = tables.collect();
     let aliases = "Also takes cron_expression, schedule_name, start_date, end_date, test_payload for \
@@ -117,11 +119,12 @@ pub(super) fn all() -> Map<String, Value> {
     };
     insert("TriggerInput", object(aliases, &of_trigger(written(false))));
     insert("TriggerPatch", object(aliases, &nothing_required(of_trigger(written(true)))));
+    insert("DeclaredSchedule", object(aliases, &declared()));
     insert("Target", target());
     // At least one of the two, and not null.
     let one = |name: &str| json!({"required": [name], "properties": {name: {"type": "string"}}});
     schemas["Bulk"]["anyOf"] = json!([one("tag"), one("workflow_id")]);
-    for whole in ["ScheduleInput", "NewSchedule", "TriggerInput"] {
+    for whole in ["ScheduleInput", "NewSchedule", "TriggerInput", "DeclaredSchedule"] {
         schemas[whole]["anyOf"] = json!([one("cron_expr"), one("after_schedule_id")]);
     }
     schemas
@@ -165,6 +168,14 @@ fn new() -> Vec<Field> {
     let mut fields = written(false);
     fields.retain(|field| field.name != "schedule_id");
     fields.push(optional("schedule_id", Name, "its name; one is given if left out"));
+    fields
+}
+
+/// A schedule of a declared set.
+fn declared() -> Vec<Field> {
+    let mut fields = written(false);
+    fields.retain(|field| field.name != "schedule_id");
+    fields.push(always("schedule_id", Name, "its name"));
     fields
 }
 

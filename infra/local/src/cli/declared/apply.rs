@@ -1,0 +1,275 @@
+//! `belfry plan` and `belfry apply`: what files would do, and doing it.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use belfry_core::invalid::Invalid;
+use clap::Args;
+use reqwest::Method;
+use serde_json::{Map, Value, json};
+
+use super::file::{Files, Problem, Set};
+use super::show::{items, print, verdict};
+use super::validate::tell;
+use crate::cli::client::{Api, Connection, Done, Failure};
+use crate::cli::print_json;
+use crate::cli::table::plain;
+
+/// A declaration is sent so often: many schedules take several calls, and a pace.
+const MAX_CALLS: usize = 200;
+/// So many calls in a row may bring nothing forward.
+const MAX_IDLE: usize = 5;
+/// No longer is waited for the next call.
+const MAX_WAIT_S: u64 = 60;
+
+/// Shows what files of schedules would change; exits with 2 if they would, 1 if something is wrong.
+#[derive(Args)]
+pub(crate) struct Plan {
+    #[command(flatten)]
+    connection: Connection,
+    #[command(flatten)]
+    files: Files,
+    /// Count schedules of the set that the files leave out as to be deleted
+    #[arg(long)]
+    prune: bool,
+    /// Also show what stays as it is
+    #[arg(long)]
+    verbose: bool,
+}
+
+/// Brings the schedules of sets to what files declare.
+#[derive(Args)]
+pub(crate) struct Apply {
+    #[command(flatten)]
+    connection: Connection,
+    #[command(flatten)]
+    files: Files,
+    /// Delete schedules of the set that the files leave out
+    #[arg(long)]
+    prune: bool,
+    /// So many deletes are meant; needed if they are most of a set, or more than 20
+    #[arg(long, value_name = "N")]
+    allow_delete: Option<u32>,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+    /// Also show what stays as it is
+    #[arg(long)]
+    verbose: bool,
+}
+
+struct Wish {
+    prune: bool,
+    allow_delete: Option<u32>,
+    yes: bool,
+    verbose: bool,
+}
+
+impl Wish {
+    fn query(&self) -> Vec<(&'static str, Option<String>)> {
+        vec![
+            ("prune", self.prune.then(|| "true".to_owned())),
+            ("allow_delete", self.allow_delete.map(|count| count.to_string())),
+        ]
+    }
+}
+
+impl Plan {
+    pub(crate) fn run(self) -> ExitCode {
+        let wish =
+            Wish { prune: self.prune, allow_delete: None, yes: false, verbose: self.verbose };
+        match self.files.read() {
+            Ok(sets) => self.connection.run(|api| plan(api, sets, wish)),
+            Err(problems) => refuse(&problems, self.connection.json),
+        }
+    }
+}
+
+impl Apply {
+    pub(crate) fn run(self) -> ExitCode {
+        let asks = !self.yes;
+        if asks && (self.files.takes_input() || !io::stdin().is_terminal()) {
+            return crate::cli::fail("nobody is there to be asked; say --yes");
+        }
+        let wish = Wish {
+            prune: self.prune,
+            allow_delete: self.allow_delete,
+            yes: self.yes,
+            verbose: self.verbose,
+        };
+        match self.files.read() {
+            Ok(sets) => self.connection.run(|api| apply(api, sets, wish)),
+            Err(problems) => refuse(&problems, self.connection.json),
+        }
+    }
+}
+
+fn refuse(problems: &[Problem], json: bool) -> ExitCode {
+    if json {
+        let errors: Vec<_> = problems.iter().map(Problem::view).collect();
+        let _ = print_json(&json!({"valid": false, "errors": errors}));
+    } else {
+        tell(problems);
+    }
+    ExitCode::FAILURE
+}
+
+async fn plan(api: Api, sets: Vec<Set>, wish: Wish) -> Done {
+    let plans = plan_all(&api, &sets, &wish).await?;
+    if api.json {
+        print_json(&json!({"sets": plans}))?;
+    }
+    let (mut changes, mut problems) = (false, false);
+    for plan in &plans {
+        if !api.json {
+            print(plan, wish.verbose)?;
+        }
+        let found = verdict(plan);
+        (changes, problems) = (changes || found.changes, problems || found.problems);
+    }
+    Ok(match (problems, changes) {
+        (true, _) => ExitCode::FAILURE,
+        (false, true) => ExitCode::from(2),
+        (false, false) => ExitCode::SUCCESS,
+    })
+}
+
+async fn plan_all(api: &Api, sets: &[Set], wish: &Wish) -> Result<Vec<Value>, Failure> {
+    let mut plans = Vec::new();
+    for set in sets {
+        let path = ["sets", set.name.as_str(), "plan"];
+        let asked = api.ask(Method::POST, &path, &wish.query(), Some(&set.body()), None).await;
+        plans.push(asked.map_err(|failure| located(failure, set))?);
+    }
+    Ok(plans)
+}
+
+async fn apply(api: Api, sets: Vec<Set>, wish: Wish) -> Done {
+    let plans = plan_all(&api, &sets, &wish).await?;
+    if !api.json {
+        for plan in &plans {
+            print(plan, wish.verbose)?;
+        }
+    }
+    if let Some(guard) = plans.iter().find_map(|plan| plan["guard"].as_str()) {
+        let words = "nothing was done; --allow-delete says how many are meant";
+        return Err(Failure::Broken(plain(&format!("{guard}: {words}"))));
+    }
+    let is_change = plans.iter().any(|plan| verdict(plan).changes);
+    if is_change && !wish.yes && !agreed()? {
+        return Err(Failure::Broken("nothing was done".to_owned()));
+    }
+    let mut answers = Vec::new();
+    for (set, plan) in sets.iter().zip(plans) {
+        answers.push(match verdict(&plan).changes {
+            true => bring(&api, set, &plan, &wish).await?,
+            false => plan,
+        });
+    }
+    let problems = answers.iter().any(|answer| verdict(answer).problems);
+    if api.json {
+        print_json(&json!({"sets": answers}))?;
+    }
+    Ok(if problems { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn agreed() -> io::Result<bool> {
+    let mut out = io::stdout();
+    write!(out, "apply? [y/N] ")?;
+    out.flush()?;
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
+}
+
+/// Sends a set until nothing is left to do. Each change builds on the revision the plan showed.
+async fn bring(api: &Api, set: &Set, plan: &Value, wish: &Wish) -> Result<Value, Failure> {
+    let mut body = set.body();
+    let planned: Map<_, _> = items(plan, "schedules")
+        .filter_map(|item| {
+            Some((item["schedule_id"].as_str()?.to_owned(), item["revision"].clone()))
+        })
+        .collect();
+    body["planned"] = Value::Object(planned);
+    let total = items(plan, "schedules").filter(|item| is_change(item)).count();
+    let (mut before, mut idle) = (usize::MAX, 0);
+    // What was done by earlier calls, which the later ones find unchanged.
+    let mut told = Map::new();
+    for _ in 0..MAX_CALLS {
+        let path = ["sets", set.name.as_str()];
+        let asked = api.ask(Method::PUT, &path, &wish.query(), Some(&body), None).await;
+        let answer = asked.map_err(|failure| located(failure, set))?;
+        for item in items(&answer, "schedules").filter(|item| is_change(item)) {
+            let name = item["schedule_id"].as_str().unwrap_or_default().to_owned();
+            told.insert(name, item.clone());
+        }
+        let left = answer["remaining"].as_u64().unwrap_or(0) as usize;
+        if !api.json && total > 20 {
+            crate::cli::print_line(&format!("  {} of {total}", total.saturating_sub(left)))?;
+        }
+        idle = if left < before { 0 } else { idle + 1 };
+        before = left;
+        if left == 0 || idle == MAX_IDLE {
+            let answer = merged(answer, told);
+            if !api.json {
+                outcomes(&answer)?;
+            }
+            return Ok(answer);
+        }
+        let waits = items(&answer, "schedules").filter_map(|item| item["retry_after_s"].as_u64());
+        let wait = waits.min().unwrap_or(0).min(MAX_WAIT_S);
+        tokio::time::sleep(Duration::from_secs(wait)).await;
+    }
+    Err(Failure::Broken(format!("set {} is not done after {MAX_CALLS} calls", set.name)))
+}
+
+fn is_change(item: &Value) -> bool {
+    matches!(item["action"].as_str(), Some("create" | "update" | "delete"))
+}
+
+/// The last answer, with what earlier calls did.
+fn merged(mut answer: Value, mut told: Map<String, Value>) -> Value {
+    if let Some(schedules) = answer["schedules"].as_array_mut() {
+        for item in schedules.iter_mut() {
+            let name = item["schedule_id"].as_str().unwrap_or_default().to_owned();
+            if let Some(done) = told.remove(&name) {
+                *item = done;
+            }
+        }
+        schedules.extend(told.into_iter().map(|(_, item)| item));
+    }
+    answer
+}
+
+/// Says what became of each change.
+fn outcomes(answer: &Value) -> io::Result<()> {
+    let mut done = 0;
+    for item in items(answer, "workflows").chain(items(answer, "schedules")) {
+        let text = |field: &str| item[field].as_str().unwrap_or_default();
+        match text("outcome") {
+            "done" => done += 1,
+            "conflict" | "failed" | "pending" | "refused" => {
+                let name = [text("schedule_id"), text("workflow_id")].concat();
+                let line = format!("  {name}  {}: {}", text("outcome"), text("message"));
+                crate::cli::print_line(&plain(&line))?;
+            }
+            _ => {}
+        }
+    }
+    let set = answer["set"].as_str().unwrap_or_default();
+    crate::cli::print_line(&plain(&format!("set {set}: {done} done")))
+}
+
+/// A refusal that names places of the body, told by places of the files.
+fn located(failure: Failure, set: &Set) -> Failure {
+    let Failure::Refused(mut problem) = failure else { return failure };
+    for error in problem["errors"].as_array_mut().into_iter().flatten() {
+        let text = |field: &str| error[field].as_str().unwrap_or_default().to_owned();
+        let at = error["at"].as_u64().map(|at| at as usize);
+        let invalid = Invalid { at, ..Invalid::new(text("field"), text("message")) };
+        let found = set.locate(&invalid);
+        error["message"] = json!(found.to_string());
+    }
+    Failure::Refused(problem)
+}

@@ -1,0 +1,229 @@
+//! A crontab, line by line. Times and commands carry over; what cron does around them is told.
+
+use belfry_core::cron::{Cron, Zone};
+use serde_json::{Value, json};
+
+use super::Imported;
+
+/// How a crontab is to be read.
+pub(super) struct Wish {
+    pub(super) system: bool,
+    pub(super) zone: Option<String>,
+    pub(super) workflow: String,
+    pub(super) set: String,
+}
+
+pub(super) fn read(text: &str, wish: &Wish) -> Imported {
+    let mut imported = Imported {
+        // Cron starts a job whether or not the one before still runs.
+        defaults: json!({"workflow_id": wish.workflow, "overlap_policy": "allow"}),
+        ..Imported::default()
+    };
+    let mut zone = wish.zone.clone();
+    let mut comments: Vec<String> = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let place = format!("line {}", number + 1);
+        let line = line.trim();
+        if let Some(comment) = line.strip_prefix('#') {
+            comments.push(comment.trim().to_owned());
+            continue;
+        }
+        if line.is_empty() {
+            comments.clear();
+            continue;
+        }
+        match variable(line) {
+            Some((name, value)) => set(&mut imported, &place, &mut zone, name, value),
+            None => job(&mut imported, &place, line, zone.as_deref(), &comments, wish),
+        }
+        comments.clear();
+    }
+    if !imported.schedules.is_empty() {
+        let workflow = &wish.workflow;
+        let message =
+            "has to be published: its target is given each command as payload.command, and runs it";
+        imported.warn(&format!("workflow {workflow}"), message);
+        if zone.is_none() {
+            let message = "no zone is named, UTC is meant; --tz names the machine's";
+            imported.warn("timezone", message);
+        }
+    }
+    imported
+}
+
+/// `NAME = value`, as cron reads it.
+fn variable(line: &str) -> Option<(&str, &str)> {
+    let (name, value) = line.split_once('=')?;
+    let name = name.trim();
+    let is_name = !name.is_empty()
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !name.starts_with(|c: char| c.is_ascii_digit());
+    is_name.then(|| (name, value.trim().trim_matches(['"', '\''])))
+}
+
+fn set(imported: &mut Imported, place: &str, zone: &mut Option<String>, name: &str, value: &str) {
+    match name {
+        "CRON_TZ" | "TZ" => match Zone::parse(value) {
+            Ok(known) => *zone = Some(known.name().to_owned()),
+            Err(problem) => imported.warn(place, &format!("{name}: {problem}; left out")),
+        },
+        "MAILTO" | "MAILFROM" => {
+            let message = "nobody is mailed what a job prints; runs are recorded, and alarms tell of failures";
+            imported.warn(place, &format!("{name}: {message}"));
+        }
+        "RANDOM_DELAY" => match value.parse::<u64>() {
+            Ok(minutes) if minutes <= 1440 => {
+                imported.defaults["jitter_ms"] = json!(minutes * 60_000 / 2);
+                let message = "became a jitter of half as much before and after";
+                imported.warn(place, &format!("RANDOM_DELAY {message}"));
+            }
+            _ => imported.warn(place, "RANDOM_DELAY is no number of minutes; left out"),
+        },
+        _ => {
+            let message = "is not carried over; the executor of the command sets its environment";
+            imported.warn(place, &format!("{name} {message}"));
+        }
+    }
+}
+
+fn job(
+    imported: &mut Imported,
+    place: &str,
+    line: &str,
+    zone: Option<&str>,
+    comments: &[String],
+    wish: &Wish,
+) {
+    let fields = if line.starts_with('@') { 1 } else { 5 };
+    let (expression, rest) = split(line, fields);
+    if expression == "@reboot" {
+        return imported.warn(place, "@reboot is no time; left out");
+    }
+    let (user, command) = match wish.system {
+        true => {
+            let (user, command) = split(rest, 1);
+            (Some(user), command)
+        }
+        false => (None, rest),
+    };
+    if command.is_empty() {
+        return imported.warn(place, "has no command; left out");
+    }
+    let name = imported.name(&format!("{}-{}", wish.set, title(command)));
+    if let Err(problem) = Cron::parse(&expression, &name) {
+        imported.names.remove(&name);
+        return imported.warn(place, &format!("{expression}: {problem}; left out"));
+    }
+    let (command, input) = percent(command);
+    let mut payload = json!({"command": command});
+    if let Some(input) = input {
+        payload["stdin"] = json!(input);
+        imported.warn(place, "what stands behind % is the command's input: payload.stdin");
+    }
+    if let Some(user) = user {
+        payload["user"] = json!(user);
+        imported.warn(place, &format!("the user {user} is only told, as payload.user"));
+    }
+    let mut schedule = json!({"schedule_id": name, "cron_expr": expression, "payload": payload});
+    if let Some(zone) = zone {
+        schedule["timezone"] = json!(zone);
+    }
+    if !comments.is_empty() {
+        schedule["description"] = json!(comments.join("\n"));
+    }
+    imported.schedules.push(schedule);
+}
+
+/// The first fields of a line with one blank between them, and the rest.
+fn split(line: &str, count: usize) -> (String, &str) {
+    let mut rest = line.trim_start();
+    let mut fields = Vec::new();
+    for _ in 0..count {
+        let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        fields.push(&rest[..end]);
+        rest = rest[end..].trim_start();
+    }
+    (fields.join(" ").trim().to_owned(), rest)
+}
+
+/// What a command is called by: its program, without the folders.
+fn title(command: &str) -> &str {
+    let program = command.split_whitespace().find(|word| !word.contains('=')).unwrap_or("job");
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+/// Cron ends the command at the first `%`, and makes lines of the others; `\%` is a `%`.
+fn percent(command: &str) -> (String, Option<Value>) {
+    let mut parts = vec![String::new()];
+    let mut characters = command.chars().peekable();
+    while let Some(c) = characters.next() {
+        match c {
+            '\\' if characters.peek() == Some(&'%') => {
+                characters.next();
+                if let Some(part) = parts.last_mut() {
+                    part.push('%');
+                }
+            }
+            '%' => parts.push(String::new()),
+            c => {
+                if let Some(part) = parts.last_mut() {
+                    part.push(c);
+                }
+            }
+        }
+    }
+    let command = parts.remove(0).trim_end().to_owned();
+    let input = (!parts.is_empty()).then(|| json!(parts.join("\n") + "\n"));
+    (command, input)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wish(system: bool) -> Wish {
+        Wish { system, zone: None, workflow: "crontab".to_owned(), set: "host".to_owned() }
+    }
+
+    #[test]
+    fn jobs_carry_over_and_the_rest_is_told() {
+        let text = "# Backups, every night\nMAILTO=ops@example.com\nPATH=/usr/bin\nCRON_TZ=Europe/Zurich\n\n\
+                    # the database\n0 2 * * *  /opt/backup.sh --full\n@daily A=1 /opt/backup.sh\n@reboot /opt/up\n\
+                    61 * * * * /opt/never\n*/5 9-17 * * mon-fri mail -s '100\\% done' ann%hello%world\n* * * * *\n";
+        let imported = read(text, &wish(false));
+        let ids: Vec<_> =
+            imported.schedules.iter().map(|s| s["schedule_id"].as_str().unwrap()).collect();
+        assert_eq!(ids, ["host-backup.sh", "host-backup.sh-2", "host-mail"]);
+        let first = &imported.schedules[0];
+        assert_eq!(first["cron_expr"], "0 2 * * *");
+        assert_eq!(first["payload"], json!({"command": "/opt/backup.sh --full"}));
+        assert_eq!(first["timezone"], "Europe/Zurich");
+        assert_eq!(first["description"], "the database");
+        assert_eq!(imported.schedules[1]["cron_expr"], "@daily");
+        let mail = &imported.schedules[2]["payload"];
+        assert_eq!(mail["command"], "mail -s '100% done' ann");
+        assert_eq!(mail["stdin"], "hello\nworld\n");
+        let warned = |place: &str| imported.warnings.iter().any(|w| w.starts_with(place));
+        for place in [
+            "line 2: MAILTO",
+            "line 3: PATH",
+            "line 9: @reboot",
+            "line 10: 61 * * * *: minute",
+            "line 11: what",
+            "line 12: has no command",
+            "workflow crontab",
+        ] {
+            assert!(warned(place), "{place}: {:#?}", imported.warnings);
+        }
+        assert!(!warned("timezone"));
+    }
+
+    #[test]
+    fn a_system_crontab_names_users() {
+        let imported = read("17 * * * * root cd / && run-parts /etc/cron.hourly\n", &wish(true));
+        let schedule = &imported.schedules[0];
+        assert_eq!(schedule["payload"]["user"], "root");
+        assert_eq!(schedule["payload"]["command"], "cd / && run-parts /etc/cron.hourly");
+        assert!(imported.warnings.iter().any(|w| w.contains("--tz")), "{:?}", imported.warnings);
+    }
+}

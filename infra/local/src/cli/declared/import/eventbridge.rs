@@ -1,0 +1,272 @@
+//! What EventBridge has: schedules of EventBridge Scheduler, and rules with a schedule expression.
+
+use belfry_core::cron::Cron;
+use serde_json::{Value, json};
+
+use super::Imported;
+
+/// Reads what `aws scheduler get-schedule` prints, once or many times one after the other, lists of
+/// that, or rules as `aws events list-rules` does, each with its `Targets`.
+pub(super) fn read(text: &str) -> Result<Imported, String> {
+    let mut imported = Imported {
+        // EventBridge starts a target whether or not the one before still runs.
+        defaults: json!({"overlap_policy": "allow"}),
+        ..Imported::default()
+    };
+    let documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    for document in documents {
+        one(&mut imported, &document.map_err(|problem| format!("is not JSON: {problem}"))?);
+    }
+    if imported.schedules.is_empty() && imported.warnings.is_empty() {
+        return Err("has no schedule and no rule".to_owned());
+    }
+    if !imported.schedules.is_empty() {
+        let message = "targets are given {dag, payload, metadata}; what was Input is payload";
+        imported.warn("all", message);
+        let message = "the launcher's role calls the targets, not the role of each schedule";
+        imported.warn("all", message);
+    }
+    Ok(imported)
+}
+
+fn one(imported: &mut Imported, value: &Value) {
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| one(imported, value)),
+        Value::Object(fields) => {
+            let list = fields.get("Schedules").or_else(|| fields.get("Rules"));
+            match list {
+                Some(list) => one(imported, list),
+                None if fields.contains_key("Name") => entry(imported, value),
+                None => imported.warn("a document", "is no schedule and no rule; left out"),
+            }
+        }
+        _ => imported.warn("a document", "is no schedule and no rule; left out"),
+    }
+}
+
+fn entry(imported: &mut Imported, value: &Value) {
+    let text = |field: &str| value[field].as_str();
+    let name = text("Name").unwrap_or_default().to_owned();
+    if text("EventPattern").is_some() {
+        return imported.warn(&name, "is a rule for events, not for times; left out");
+    }
+    let Some(expression) = text("ScheduleExpression") else {
+        let message = "has no ScheduleExpression; `aws scheduler get-schedule` prints it; left out";
+        return imported.warn(&name, message);
+    };
+    if let Err(problem) = Cron::parse(expression, &name) {
+        return imported.warn(&name, &format!("{expression}: {problem}; left out"));
+    }
+    let targets: Vec<&Value> = match (&value["Target"], &value["Targets"]) {
+        (Value::Object(_), _) => vec![&value["Target"]],
+        (_, Value::Array(targets)) => targets.iter().collect(),
+        _ => Vec::new(),
+    };
+    if targets.is_empty() {
+        let message = "has no target; `aws events list-targets-by-rule` prints a rule's, to be put beside it as Targets; left out";
+        return imported.warn(&name, message);
+    }
+    for target in targets {
+        let Some(kind) = kind(imported, &name, target) else { continue };
+        let workflow = workflow(imported, target, &kind);
+        let payload = payload(imported, &name, target);
+        let mut schedule = json!({
+            "schedule_id": imported.name(&name),
+            "workflow_id": workflow,
+            "cron_expr": expression,
+        });
+        let mut set = |field: &str, value: Value| {
+            if !value.is_null() {
+                schedule[field] = value;
+            }
+        };
+        set("payload", payload);
+        set("timezone", value["ScheduleExpressionTimezone"].clone());
+        set("description", value["Description"].clone());
+        set("start_at", instant(&value["StartDate"]));
+        set("end_at", instant(&value["EndDate"]));
+        if text("State") == Some("DISABLED") {
+            set("paused", json!(true));
+        }
+        if let Some(group) = text("GroupName").filter(|group| *group != "default") {
+            set("tags", json!({"group": group}));
+        }
+        set("jitter_ms", jitter(imported, &name, &value["FlexibleTimeWindow"]));
+        imported.schedules.push(schedule);
+    }
+    if text("ActionAfterCompletion") == Some("DELETE") {
+        imported.warn(&name, "is not deleted after its last run; its status is expired then");
+    }
+}
+
+/// A window after the time becomes half of it on either side.
+fn jitter(imported: &mut Imported, name: &str, window: &Value) -> Value {
+    let minutes = window["MaximumWindowInMinutes"].as_u64().filter(|minutes| *minutes <= 1440);
+    let Some(minutes) = minutes.filter(|_| window["Mode"] == "FLEXIBLE") else {
+        return Value::Null;
+    };
+    let message = format!(
+        "its flexible window of {minutes} minutes became a jitter of half as much before and after"
+    );
+    imported.warn(name, &message);
+    json!(minutes * 60_000 / 2)
+}
+
+/// Times are texts, or seconds as the SDKs print them.
+fn instant(value: &Value) -> Value {
+    match value.as_f64() {
+        Some(seconds) => match chrono::DateTime::from_timestamp(seconds as i64, 0) {
+            Some(at) => json!(belfry_core::instant::text(at)),
+            None => Value::Null,
+        },
+        None => value.clone(),
+    }
+}
+
+/// The target as ours, if it is one of ours.
+fn kind(imported: &mut Imported, name: &str, target: &Value) -> Option<Value> {
+    let arn = target["Arn"].as_str().unwrap_or_default();
+    let parts: Vec<&str> = arn.splitn(6, ':').collect();
+    let (service, region, account, resource) = match parts.as_slice() {
+        ["arn", _, service, region, account, resource] => (*service, *region, *account, *resource),
+        _ => ("", "", "", ""),
+    };
+    let kind = match service {
+        "lambda" => json!({"kind": "lambda", "function": arn}),
+        "states" if resource.starts_with("stateMachine:") => {
+            json!({"kind": "step_functions", "state_machine_arn": arn})
+        }
+        "sqs" => {
+            let url = format!("https://sqs.{region}.amazonaws.com/{account}/{resource}");
+            if resource.ends_with(".fifo") {
+                let message = "its message group becomes the owner's; deduplication is by the run";
+                imported.warn(name, message);
+            }
+            json!({"kind": "sqs", "queue_url": url})
+        }
+        "events" if resource.starts_with("event-bus/") => {
+            let parameters = &target["EventBridgeParameters"];
+            let (source, detail_type) = (&parameters["Source"], &parameters["DetailType"]);
+            if source.is_null() || detail_type.is_null() {
+                imported.warn(name, "its event has no Source and DetailType; left out");
+                return None;
+            }
+            json!({"kind": "eventbridge", "bus": arn, "source": source, "detail_type": detail_type})
+        }
+        _ => {
+            let message = format!("its target {arn} is none that Belfry launches; left out");
+            imported.warn(name, &message);
+            return None;
+        }
+    };
+    for field in ["RetryPolicy", "DeadLetterConfig"] {
+        if !target[field].is_null() {
+            let message = format!(
+                "{field} is not carried over; launches are retried, and lost ones recovered"
+            );
+            imported.warn(name, &message);
+        }
+    }
+    Some(kind)
+}
+
+/// The workflow of a target: one for all that have the same.
+fn workflow(imported: &mut Imported, target: &Value, kind: &Value) -> String {
+    let known = imported.workflows.iter().find(|workflow| workflow["target"] == *kind);
+    if let Some(known) = known.and_then(|workflow| workflow["workflow_id"].as_str()) {
+        return known.to_owned();
+    }
+    let arn = target["Arn"].as_str().unwrap_or_default();
+    let title = arn.rsplit([':', '/']).next().unwrap_or_default().to_owned();
+    // Workflows have names of their own: a schedule may have the same.
+    let taken = |name: &str| imported.workflows.iter().any(|w| w["workflow_id"] == name);
+    let id = (1..)
+        .map(|number| if number == 1 { title.clone() } else { format!("{title}-{number}") })
+        .map(|name| name.chars().take(64).collect::<String>())
+        .find(|name| !taken(name))
+        .unwrap_or_default();
+    imported.workflows.push(json!({"workflow_id": id, "version": 1, "target": kind}));
+    id
+}
+
+/// What the target was given.
+fn payload(imported: &mut Imported, name: &str, target: &Value) -> Value {
+    for field in ["InputPath", "InputTransformer"] {
+        if !target[field].is_null() {
+            imported.warn(name, &format!("{field} is not carried over"));
+        }
+    }
+    let Some(input) = target["Input"].as_str() else { return Value::Null };
+    if input.contains("<aws.scheduler.") {
+        let message = "its Input has <aws.scheduler...> in it, which nobody replaces; metadata has the times and ids";
+        imported.warn(name, message);
+    }
+    serde_json::from_str(input).unwrap_or_else(|_| Value::from(input))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schedules_and_rules_carry_over_and_the_rest_is_told() {
+        let lambda = "arn:aws:lambda:eu-west-1:123456789012:function:report";
+        let schedules = json!([
+            {
+                "Name": "nightly", "GroupName": "billing", "State": "DISABLED",
+                "ScheduleExpression": "cron(0 2 * * ? *)",
+                "ScheduleExpressionTimezone": "Europe/Zurich",
+                "StartDate": "2026-01-01T00:00:00+00:00", "EndDate": 1893456000.0,
+                "FlexibleTimeWindow": {"Mode": "FLEXIBLE", "MaximumWindowInMinutes": 10},
+                "ActionAfterCompletion": "DELETE",
+                "Target": {"Arn": lambda, "Input": "{\"n\": 1}", "RetryPolicy": {"MaximumRetryAttempts": 3}},
+            },
+            {
+                "Name": "often", "GroupName": "default", "ScheduleExpression": "rate(5 minutes)",
+                "FlexibleTimeWindow": {"Mode": "OFF"}, "Target": {"Arn": lambda, "Input": "plain"},
+            },
+            {
+                "Name": "task", "ScheduleExpression": "at(2030-01-01T00:00:00)",
+                "Target": {"Arn": "arn:aws:ecs:eu-west-1:123456789012:cluster/c"},
+            },
+        ]);
+        let rules = json!({"Rules": [
+            {
+                "Name": "rule", "ScheduleExpression": "rate(1 hour)", "Targets": [
+                    {"Id": "1", "Arn": "arn:aws:sqs:eu-west-1:123456789012:jobs"},
+                    {"Id": "2", "Arn": "arn:aws:states:eu-west-1:123456789012:stateMachine:flow"},
+                ],
+            },
+            {"Name": "pattern", "EventPattern": "{}"},
+        ]});
+        let imported = read(&format!("{schedules}\n{rules}")).unwrap();
+        let ids: Vec<_> =
+            imported.schedules.iter().map(|s| s["schedule_id"].as_str().unwrap()).collect();
+        assert_eq!(ids, ["nightly", "often", "rule", "rule-2"]);
+        assert_eq!(
+            imported.schedules[0],
+            json!({
+                "schedule_id": "nightly", "workflow_id": "report", "cron_expr": "cron(0 2 * * ? *)",
+                "timezone": "Europe/Zurich", "start_at": "2026-01-01T00:00:00+00:00",
+                "end_at": "2030-01-01T00:00:00Z", "paused": true, "jitter_ms": 300_000,
+                "tags": {"group": "billing"}, "payload": {"n": 1},
+            })
+        );
+        assert_eq!(imported.schedules[1]["payload"], "plain");
+        assert_eq!(imported.workflows.len(), 3);
+        let queue = "https://sqs.eu-west-1.amazonaws.com/123456789012/jobs";
+        assert_eq!(imported.workflows[1]["target"]["queue_url"], queue);
+        let warned = |text: &str| imported.warnings.iter().any(|w| w.contains(text));
+        for text in [
+            "nightly: its flexible window",
+            "nightly: RetryPolicy",
+            "nightly: is not deleted",
+            "task: its target arn:aws:ecs",
+            "pattern: is a rule for events",
+        ] {
+            assert!(warned(text), "{text}: {:#?}", imported.warnings);
+        }
+        assert!(read("[]").is_err());
+        assert!(read("{").is_err());
+    }
+}

@@ -1,0 +1,153 @@
+//! `belfry import`: what other schedulers have, as files of schedules, with what does not carry over.
+
+mod crontab;
+mod eventbridge;
+
+use std::collections::BTreeSet;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use belfry_core::id::SetName;
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::sets::told;
+use super::yaml;
+use crate::cli::table::plain;
+use crate::cli::{fail, print_json, print_line};
+
+/// Converts what other schedulers have to a file of schedules; what does not carry over is told.
+#[derive(Args)]
+pub(crate) struct Import {
+    #[command(subcommand)]
+    from: Origin,
+}
+
+#[derive(Subcommand)]
+enum Origin {
+    /// A crontab
+    Crontab(Crontab),
+    /// EventBridge: `aws scheduler get-schedule`, or rules with their targets
+    Eventbridge(EventBridge),
+}
+
+#[derive(Args)]
+struct Crontab {
+    #[command(flatten)]
+    common: Common,
+    /// Its lines name a user, as those of /etc/crontab do
+    #[arg(long)]
+    system: bool,
+    /// The zone of the machine it is from
+    #[arg(long, value_name = "ZONE")]
+    tz: Option<String>,
+    /// The workflow that runs commands: its target is given {"command": ...}
+    #[arg(long, value_name = "ID", default_value = "crontab")]
+    workflow: String,
+}
+
+#[derive(Args)]
+struct EventBridge {
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Args)]
+struct Common {
+    /// The file, or - for standard input
+    file: PathBuf,
+    /// The set the schedules are to belong to
+    #[arg(long, default_value = "imported")]
+    set: SetName,
+    /// Print {"set", "defaults", "workflows", "schedules", "warnings"} as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What came of an import.
+#[derive(Default)]
+pub(super) struct Imported {
+    defaults: Value,
+    workflows: Vec<Value>,
+    schedules: Vec<Value>,
+    warnings: Vec<String>,
+    names: BTreeSet<String>,
+}
+
+impl Imported {
+    fn warn(&mut self, place: &str, message: &str) {
+        self.warnings.push(format!("{place}: {message}"));
+    }
+
+    /// A name for a schedule or a workflow, like `wanted` and not yet given.
+    fn name(&mut self, wanted: &str) -> String {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        let plain: String =
+            wanted.chars().map(|c| if allowed(c) { c } else { '-' }).take(56).collect();
+        let plain = plain.trim_matches(['-', '.', '_']);
+        let plain = if plain.is_empty() { "job" } else { plain };
+        let mut name = plain.to_owned();
+        for number in 2.. {
+            if self.names.insert(name.clone()) {
+                break;
+            }
+            name = format!("{plain}-{number}");
+        }
+        name
+    }
+}
+
+impl Import {
+    pub(crate) fn run(self) -> ExitCode {
+        let (common, read): (Common, Box<dyn Fn(&str) -> Result<Imported, String>>) =
+            match self.from {
+                Origin::Crontab(asked) => {
+                    let wish = crontab::Wish {
+                        system: asked.system,
+                        zone: asked.tz,
+                        workflow: asked.workflow,
+                        set: asked.common.set.to_string(),
+                    };
+                    (asked.common, Box::new(move |text| Ok(crontab::read(text, &wish))))
+                }
+                Origin::Eventbridge(asked) => (asked.common, Box::new(eventbridge::read)),
+            };
+        let imported = text(&common.file).and_then(|text| read(&text));
+        match imported {
+            Ok(imported) => match print(&common, &imported) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(problem) => fail(&problem.to_string()),
+            },
+            Err(problem) => fail(&format!("{}: {problem}", common.file.display())),
+        }
+    }
+}
+
+fn text(file: &Path) -> Result<String, String> {
+    let text = if file == Path::new("-") {
+        let mut text = String::new();
+        io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        std::fs::read_to_string(file)
+    };
+    text.map_err(|problem| problem.to_string())
+}
+
+#[expect(clippy::print_stderr, reason = "the file goes to standard output")]
+fn print(common: &Common, imported: &Imported) -> io::Result<()> {
+    let mut document = told(&json!({
+        "set": common.set,
+        "defaults": imported.defaults,
+        "workflows": imported.workflows,
+        "schedules": imported.schedules,
+    }));
+    if common.json {
+        document["warnings"] = json!(imported.warnings);
+        return print_json(&document);
+    }
+    for warning in &imported.warnings {
+        eprintln!("warning: {}", plain(warning));
+    }
+    print_line(yaml::write(&document).trim_end())
+}

@@ -1,0 +1,16 @@
+//! Schedules as code: files that declare sets, held against the API and brought there.
+
+mod apply;
+mod file;
+mod import;
+mod schema;
+mod sets;
+mod show;
+mod validate;
+mod yaml;
+
+pub(crate) use apply::{Apply, Plan};
+pub(crate) use import::Import;
+pub(crate) use schema::Schema;
+pub(crate) use sets::{Adopt, Export, Release};
+pub(crate) use validate::Validate;

@@ -1,0 +1,61 @@
+//! `belfry validate`: files of schedules, checked without any system.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::json;
+
+use super::file::{Files, Problem};
+use crate::cli::table::plain;
+use crate::cli::{print_json, print_line};
+
+/// Checks files of schedules without any system, and tells every problem by its line and column.
+#[derive(Args)]
+pub(crate) struct Validate {
+    #[command(flatten)]
+    files: Files,
+    /// Print {"valid", "errors", "warnings"}
+    #[arg(long)]
+    json: bool,
+}
+
+impl Validate {
+    pub(crate) fn run(self) -> ExitCode {
+        let (errors, sets) = match self.files.read() {
+            Ok(sets) => (Vec::new(), sets),
+            Err(problems) => (problems, Vec::new()),
+        };
+        let warnings: Vec<_> = sets.iter().flat_map(super::file::Set::warnings).collect();
+        let told = if self.json {
+            let views =
+                |problems: &[Problem]| problems.iter().map(Problem::view).collect::<Vec<_>>();
+            print_json(&json!({
+                "valid": errors.is_empty(),
+                "errors": views(&errors),
+                "warnings": views(&warnings),
+            }))
+        } else {
+            tell(&errors);
+            let warned = warnings
+                .iter()
+                .try_for_each(|warning| print_line(&plain(&format!("warning: {warning}"))));
+            warned.and_then(|()| {
+                sets.iter().try_for_each(|set| {
+                    print_line(&format!("set {}: {} schedules, valid", set.name, set.size()))
+                })
+            })
+        };
+        match told {
+            Ok(()) if errors.is_empty() => ExitCode::SUCCESS,
+            _ => ExitCode::FAILURE,
+        }
+    }
+}
+
+/// Says what is wrong with files.
+#[expect(clippy::print_stderr, reason = "a command's errors belong on standard error")]
+pub(super) fn tell(problems: &[Problem]) {
+    for problem in problems {
+        eprintln!("{}", plain(&problem.to_string()));
+    }
+}

@@ -1,0 +1,445 @@
+//! YAML as a tree that knows its lines and columns, and JSON written as YAML. JSON is YAML, so one
+//! reader reads both.
+
+use std::collections::BTreeMap;
+
+use saphyr_parser::{Event, Parser, ScalarStyle, Span};
+use serde_json::{Number, Value, json};
+
+/// More nodes are no file of schedules: aliases of aliases grow without end.
+const MAX_NODES: usize = 500_000;
+/// Deeper nesting is not read: what walks the tree calls itself.
+const MAX_DEPTH: usize = 100;
+
+/// Where something is, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+}
+
+/// A value and where it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) place: Place,
+    pub(crate) kind: Kind,
+}
+
+/// What a value is.
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    /// A text, a number, true, false or null.
+    Scalar {
+        value: Value,
+        /// How far behind its place its first character is, if it stands there as it is.
+        lead: Option<usize>,
+    },
+    List(Vec<Node>),
+    Map(Vec<(Key, Node)>),
+}
+
+/// The name of a field.
+#[derive(Clone, Debug)]
+pub(crate) struct Key {
+    pub(crate) text: String,
+    pub(crate) place: Place,
+}
+
+/// Why a file cannot be read, and where.
+#[derive(Debug)]
+pub(crate) struct Unreadable {
+    pub(crate) place: Place,
+    pub(crate) message: String,
+}
+
+impl Node {
+    pub(crate) fn value(&self) -> Value {
+        match &self.kind {
+            Kind::Scalar { value, .. } => value.clone(),
+            Kind::List(nodes) => nodes.iter().map(Node::value).collect(),
+            Kind::Map(fields) => Value::Object(
+                fields.iter().map(|(key, node)| (key.text.clone(), node.value())).collect(),
+            ),
+        }
+    }
+
+    /// The field of a map.
+    pub(crate) fn get(&self, name: &str) -> Option<&Node> {
+        let Kind::Map(fields) = &self.kind else { return None };
+        fields.iter().find(|(key, _)| key.text == name).map(|(_, node)| node)
+    }
+
+    /// Where a dotted path leads, or the nearest to it there is. `at` is a character of the text
+    /// there, counted from 0.
+    pub(crate) fn find(&self, path: &str, at: Option<usize>) -> Place {
+        if path.is_empty() {
+            let Kind::Scalar { lead: Some(lead), .. } = self.kind else { return self.place };
+            let Some(at) = at else { return self.place };
+            return Place { column: self.place.column + lead + at, ..self.place };
+        }
+        let Kind::Map(fields) = &self.kind else { return self.place };
+        for (key, node) in fields {
+            if let Some(rest) = path.strip_prefix(key.text.as_str())
+                && (rest.is_empty() || rest.starts_with('.'))
+            {
+                let rest = rest.trim_start_matches('.');
+                // A problem of a whole field is told where its name stands.
+                return match (&node.kind, rest) {
+                    (Kind::List(_) | Kind::Map(_), "") => key.place,
+                    _ => node.find(rest, at),
+                };
+            }
+        }
+        self.place
+    }
+}
+
+/// The documents of a YAML text.
+pub(crate) fn read(text: &str) -> Result<Vec<Node>, Unreadable> {
+    let mut reader = Reader::default();
+    let mut documents = Vec::new();
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event.map_err(|problem| {
+            let marker = problem.marker();
+            let place = Place { line: marker.line(), column: marker.col() + 1 };
+            Unreadable { place, message: hinted(problem.info(), text, place) }
+        })?;
+        if let Some(document) = reader.take(event, span)? {
+            documents.push(document);
+        }
+    }
+    Ok(documents)
+}
+
+/// The scanner's own words, and what most often is behind them.
+fn hinted(problem: &str, text: &str, place: Place) -> String {
+    let line = text.lines().nth(place.line.saturating_sub(1)).unwrap_or_default();
+    let value = line.split_once(": ").map_or("", |(_, value)| value.trim_start());
+    match value.starts_with(['*', '@', '%']) {
+        true => format!("{problem}; a text that begins so needs quotes"),
+        false => problem.to_owned(),
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    /// What is open: lists and maps, each with the name the next value of a map has.
+    open: Vec<(Node, usize, Option<Key>)>,
+    anchors: BTreeMap<usize, Node>,
+    nodes: usize,
+}
+
+impl Reader {
+    /// Takes an event; answers with a document when one is whole.
+    fn take(&mut self, event: Event<'_>, span: Span) -> Result<Option<Node>, Unreadable> {
+        let place = Place { line: span.start.line(), column: span.start.col() + 1 };
+        let refuse = |message: &str| Err(Unreadable { place, message: message.to_owned() });
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            return refuse("the file is too large");
+        }
+        match event {
+            Event::SequenceStart(anchor, _) | Event::MappingStart(anchor, _)
+                if self.open.len() == MAX_DEPTH =>
+            {
+                let _ = anchor;
+                refuse("is nested too deeply")
+            }
+            Event::SequenceStart(anchor, _) => {
+                self.open.push((Node { place, kind: Kind::List(Vec::new()) }, anchor, None));
+                Ok(None)
+            }
+            Event::MappingStart(anchor, _) => {
+                self.open.push((Node { place, kind: Kind::Map(Vec::new()) }, anchor, None));
+                Ok(None)
+            }
+            Event::SequenceEnd | Event::MappingEnd => match self.open.pop() {
+                Some((node, anchor, _)) => self.put(node, anchor),
+                None => Ok(None),
+            },
+            Event::Scalar(text, style, anchor, tag) => {
+                let is_text = tag.is_some_and(|tag| tag.suffix == "str");
+                let node = Node { place, kind: scalar(&text, style, is_text, place)? };
+                self.put(node, anchor)
+            }
+            Event::Alias(anchor) => match self.anchors.get(&anchor).cloned() {
+                Some(node) => {
+                    self.nodes += size(&node);
+                    self.put(node, 0)
+                }
+                None => refuse("names something that is not there"),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    fn put(&mut self, node: Node, anchor: usize) -> Result<Option<Node>, Unreadable> {
+        if anchor > 0 {
+            self.anchors.insert(anchor, node.clone());
+        }
+        let Some((parent, _, name)) = self.open.last_mut() else { return Ok(Some(node)) };
+        let refuse = |place: Place, message: String| Err(Unreadable { place, message });
+        match &mut parent.kind {
+            Kind::List(nodes) => nodes.push(node),
+            Kind::Map(fields) => match name.take() {
+                Some(key) => fields.push((key, node)),
+                None => {
+                    let text = match &node.kind {
+                        Kind::Scalar { value: Value::String(text), .. } => text.clone(),
+                        Kind::Scalar { value, .. } => value.to_string(),
+                        _ => return refuse(node.place, "a field needs a name".to_owned()),
+                    };
+                    if text == "<<" {
+                        let message = "merge keys are not read; say `defaults:` instead";
+                        return refuse(node.place, message.to_owned());
+                    }
+                    if fields.iter().any(|(key, _)| key.text == text) {
+                        return refuse(node.place, format!("{text} is said twice"));
+                    }
+                    *name = Some(Key { text, place: node.place });
+                }
+            },
+            Kind::Scalar { .. } => {}
+        }
+        Ok(None)
+    }
+}
+
+fn size(node: &Node) -> usize {
+    match &node.kind {
+        Kind::Scalar { .. } => 1,
+        Kind::List(nodes) => 1 + nodes.iter().map(size).sum::<usize>(),
+        Kind::Map(fields) => 1 + fields.iter().map(|(_, node)| size(node)).sum::<usize>(),
+    }
+}
+
+fn scalar(text: &str, style: ScalarStyle, is_text: bool, place: Place) -> Result<Kind, Unreadable> {
+    let lead = match style {
+        ScalarStyle::Plain => Some(0),
+        ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => Some(1),
+        ScalarStyle::Literal | ScalarStyle::Folded => None,
+    };
+    let value = match style {
+        ScalarStyle::Plain if !is_text => plain(text),
+        _ => Some(Value::from(text)),
+    };
+    match value {
+        Some(value) => Ok(Kind::Scalar { value, lead }),
+        None => Err(Unreadable { place, message: format!("{text} is no number of JSON") }),
+    }
+}
+
+/// What a plain scalar means by the core schema of YAML 1.2: `no`, `on` and times are texts.
+fn plain(text: &str) -> Option<Value> {
+    let value = match text {
+        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
+        "true" | "True" | "TRUE" => json!(true),
+        "false" | "False" | "FALSE" => json!(false),
+        _ => {
+            let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+            let is_number = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+                && digits.chars().any(|c| c.is_ascii_digit());
+            match digits {
+                ".inf" | ".Inf" | ".INF" | ".nan" | ".NaN" | ".NAN" => return None,
+                _ if !is_number => Value::from(text),
+                _ => number(text, digits).map_or_else(|| Value::from(text), Value::Number),
+            }
+        }
+    };
+    Some(value)
+}
+
+fn number(text: &str, digits: &str) -> Option<Number> {
+    if let Some(hex) = text.strip_prefix("0x") {
+        return u64::from_str_radix(hex, 16).ok().map(Number::from);
+    }
+    if let Some(octal) = text.strip_prefix("0o") {
+        return u64::from_str_radix(octal, 8).ok().map(Number::from);
+    }
+    let text = text.strip_prefix('+').unwrap_or(text);
+    if digits.chars().all(|c| c.is_ascii_digit()) {
+        return text
+            .parse::<i64>()
+            .map(Number::from)
+            .or_else(|_| text.parse::<u64>().map(Number::from))
+            .ok();
+    }
+    let is_float = |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '-' | '+');
+    if !digits.chars().all(is_float) {
+        return None;
+    }
+    text.parse::<f64>().ok().and_then(Number::from_f64)
+}
+
+/// Fields that people look for first.
+const FIRST: [&str; 11] = [
+    "set",
+    "defaults",
+    "workflows",
+    "schedules",
+    "schedule_id",
+    "workflow_id",
+    "version",
+    "name",
+    "description",
+    "cron_expr",
+    "timezone",
+];
+
+/// JSON as YAML for people.
+pub(crate) fn write(value: &Value) -> String {
+    let mut text = String::new();
+    block(&mut text, value, 0);
+    text
+}
+
+fn block(text: &mut String, value: &Value, depth: usize) {
+    let indent = "  ".repeat(depth);
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            let mut fields: Vec<_> = fields.iter().collect();
+            let rank = |name: &str| FIRST.iter().position(|first| *first == name);
+            fields.sort_by_key(|(name, _)| rank(name).unwrap_or(FIRST.len()));
+            for (name, value) in fields {
+                *text += &format!("{indent}{}:", word(name));
+                behind(text, value, depth);
+            }
+        }
+        Value::Array(values) if !values.is_empty() => {
+            for value in values {
+                match value {
+                    Value::Object(fields) if !fields.is_empty() => {
+                        let mut inner = String::new();
+                        block(&mut inner, value, depth + 1);
+                        *text += &format!("{indent}- {}", inner.trim_start());
+                    }
+                    value => *text += &format!("{indent}- {}\n", flow(value)),
+                }
+            }
+        }
+        value => *text += &format!("{indent}{}\n", flow(value)),
+    }
+}
+
+fn behind(text: &mut String, value: &Value, depth: usize) {
+    let is_empty = match value {
+        Value::Object(fields) => fields.is_empty(),
+        Value::Array(values) => values.is_empty(),
+        _ => true,
+    };
+    if is_empty {
+        *text += &format!(" {}\n", flow(value));
+    } else {
+        text.push('\n');
+        block(text, value, depth + 1);
+    }
+}
+
+fn flow(value: &Value) -> String {
+    match value {
+        Value::String(text) => word(text),
+        value => value.to_string(),
+    }
+}
+
+/// A text as it stands if it reads as itself, else in quotes: JSON's are YAML's.
+fn word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    let begins_well = text.starts_with(|c: char| c.is_ascii_alphabetic());
+    // What older readers take for something else is quoted too.
+    let odd = ["yes", "no", "on", "off", "y", "n"].contains(&text.to_ascii_lowercase().as_str());
+    let itself = plain(text) == Some(Value::from(text));
+    match begins_well
+        && !odd
+        && itself
+        && text.chars().all(|c| is_plain(c) || c == ' ')
+        && !text.ends_with(' ')
+    {
+        true => text.to_owned(),
+        false => Value::from(text).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str) -> Value {
+        read(text).unwrap()[0].value()
+    }
+
+    #[test]
+    fn yaml_and_json_are_read_alike() {
+        let yaml = "set: billing\nschedules:\n- schedule_id: a # a comment\n  cron_expr: 0 2 * * *\n  \
+                    start_at: 2026-01-01T00:00:00Z\n  paused: false\n  jitter_ms: 500\n  \
+                    payload: {no: off, n: 1.5, s: '7', nothing: ~, x: 0x10, more: [1, -2]}\n";
+        let json = json!({"set": "billing", "schedules": [{
+            "schedule_id": "a", "cron_expr": "0 2 * * *", "start_at": "2026-01-01T00:00:00Z",
+            "paused": false, "jitter_ms": 500,
+            "payload": {"no": "off", "n": 1.5, "s": "7", "nothing": null, "x": 16, "more": [1, -2]},
+        }]});
+        assert_eq!(value(yaml), json);
+        assert_eq!(value(&json.to_string()), json);
+        assert_eq!(value(&write(&json)), json, "{}", write(&json));
+    }
+
+    #[test]
+    fn odd_texts_are_written_so_that_they_are_read_again() {
+        for text in [
+            "",
+            "no",
+            "7",
+            "1e3",
+            "- a",
+            "a: b",
+            "#x",
+            "* * * * *",
+            "a\nb",
+            "é",
+            "true",
+            " a",
+            "a ",
+            "@daily",
+        ] {
+            let json = json!({"field": text, "list": [text, {text: text}]});
+            assert_eq!(value(&write(&json)), json, "{}", write(&json));
+        }
+        let nested = json!({"a": {}, "b": [], "c": [[1, {"x": []}], {"y": {"z": [1]}}]});
+        assert_eq!(value(&write(&nested)), nested, "{}", write(&nested));
+    }
+
+    #[track_caller]
+    fn refused(text: &str, place: (usize, usize), message: &str) {
+        let problem = read(text).unwrap_err();
+        assert_eq!((problem.place.line, problem.place.column), place, "{}", problem.message);
+        assert!(problem.message.contains(message), "{}", problem.message);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_by_line_and_column() {
+        refused("a: 1\nb: 2\na: 3\n", (3, 1), "a is said twice");
+        refused("a:\n  <<: {}\n", (2, 3), "defaults");
+        refused("a: .inf\n", (1, 4), "no number");
+        refused("cron_expr: @daily\n", (1, 12), "needs quotes");
+        let bomb = "a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n\
+                    c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\n\
+                    e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\n";
+        assert!(read(bomb).is_err());
+        assert!(read(&"[".repeat(1000)).is_err());
+    }
+
+    #[test]
+    fn a_place_is_found_by_its_path() {
+        let text = "schedule_id: a\ncron_expr: '61 * * * *'\ntags:\n  a: 1\n";
+        let node = &read(text).unwrap()[0];
+        let found = |path: &str, at| {
+            let place = node.find(path, at);
+            (place.line, place.column)
+        };
+        assert_eq!(found("cron_expr", None), (2, 12));
+        assert_eq!(found("cron_expr", Some(3)), (2, 16));
+        assert_eq!(found("tags", None), (3, 1));
+        assert_eq!(found("tags.a", None), (4, 6));
+        assert_eq!(found("workflow_id", None), (1, 1));
+    }
+}

@@ -1,0 +1,91 @@
+//! Lambda, Step Functions and EventBridge, as far as a launch goes: there is no embedded one, so this
+//! stands where the SDK's requests arrive and answers in AWS's words.
+
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use belfry_engine::app::App;
+use belfry_engine::metrics::{self, Sink};
+use serde_json::{Value, json};
+
+use crate::World;
+
+/// One request to AWS.
+#[derive(Clone)]
+pub struct Call {
+    /// Service and operation, if it has that header.
+    pub target: String,
+    /// Where it went.
+    pub path: String,
+    /// What it said.
+    pub body: Value,
+}
+
+/// The requests so far.
+pub type Calls = Arc<Mutex<Vec<Call>>>;
+
+/// A world whose calls to other services of AWS arrive here.
+pub async fn world_beside(calls: Calls, settings: &[(&str, &str)]) -> World {
+    let url = serve(calls).await;
+    restarted(World::with(settings).await, &url, metrics::to_nowhere)
+}
+
+/// The same world with functions that have just started: they call AWS at `url`, and remember
+/// nothing.
+pub fn restarted(world: World, url: &str, metrics: Sink) -> World {
+    let sdk = world.services.sdk().into_builder();
+    let sdk = sdk.endpoint_url(url).http_client(world.warden.clone()).build();
+    let time = Arc::new(world.time.clone());
+    let mut app = App::new(&sdk, world.app.settings.clone(), time).unwrap();
+    app.store = world.app.store.clone();
+    app.queue = world.app.queue.clone();
+    app.metrics = metrics;
+    world.replace_app(app)
+}
+
+/// Answers at a loopback port.
+pub async fn serve(calls: Calls) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let router = Router::new().fallback(answer).with_state(calls);
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    url
+}
+
+async fn answer(
+    State(calls): State<Calls>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> (StatusCode, HeaderMap, String) {
+    let target = headers.get("x-amz-target").map_or("", |value| value.to_str().unwrap());
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    let call = Call { target: target.to_owned(), path: uri.path().to_owned(), body };
+    let mut out = HeaderMap::new();
+    out.insert("x-amzn-requestid", "request-1".parse().unwrap());
+    let seen =
+        calls.lock().unwrap().iter().any(|earlier| {
+            earlier.target == call.target && earlier.body["name"] == call.body["name"]
+        });
+    let reply = match call.target.as_str() {
+        "AWSStepFunctions.StartExecution" if seen => {
+            (400, json!({"__type": "ExecutionAlreadyExists", "message": "exists"}))
+        }
+        "AWSStepFunctions.StartExecution" if call.body["stateMachineArn"] == "arn:none" => {
+            (400, json!({"__type": "StateMachineDoesNotExist", "message": "none"}))
+        }
+        "AWSStepFunctions.StartExecution" => {
+            // It started, and the answer is lost on the way.
+            (500, json!({"__type": "InternalServerError"}))
+        }
+        "AWSEvents.PutEvents" => {
+            (200, json!({"FailedEntryCount": 0, "Entries": [{"EventId": "event-1"}]}))
+        }
+        _ => (202, json!({})),
+    };
+    calls.lock().unwrap().push(call);
+    (StatusCode::from_u16(reply.0).unwrap(), out, reply.1.to_string())
+}

@@ -1,0 +1,110 @@
+//! A warden between the SDK and the services: lets through what the role of the function at work
+//! allows by the deploy template, and refuses the rest, as AWS would.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient,
+    SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_runtime_api::http::StatusCode;
+use aws_smithy_types::body::SdkBody;
+use belfry_local::functions::AT_WORK;
+use serde_json::Value;
+
+use crate::policy::{Demand, allowed, demands, functions};
+use crate::{Meter, Template};
+
+/// An HTTP client for the SDK that knows what each function may do. What calls without being a
+/// function, such as a story that looks into a table, may do everything.
+#[derive(Clone, Debug)]
+pub struct Warden {
+    inner: SharedHttpClient,
+    bus: String,
+    book: Arc<Book>,
+}
+
+/// What was asked. Dropped with its world, it fails the story if something was refused.
+#[derive(Debug)]
+struct Book {
+    roles: BTreeMap<&'static str, BTreeSet<Demand>>,
+    used: Mutex<BTreeSet<(&'static str, Demand)>>,
+    refused: Mutex<BTreeSet<(&'static str, Demand)>>,
+}
+
+impl Warden {
+    /// A warden over a meter, of a deployment with this event bus.
+    pub fn new(meter: Meter, bus: &str) -> Warden {
+        use aws_smithy_runtime_api::shared::IntoShared;
+        let template = Template::ours();
+        let role = |(name, function)| (name, allowed(template, function));
+        let roles = functions(template).map(role).collect();
+        let book = Arc::new(Book { roles, used: Mutex::default(), refused: Mutex::default() });
+        Warden { inner: meter.into_shared(), bus: bus.to_owned(), book }
+    }
+
+    /// What each function has asked for so far.
+    pub fn used(&self) -> BTreeSet<(&'static str, Demand)> {
+        self.book.used.lock().unwrap().clone()
+    }
+}
+
+impl Drop for Book {
+    fn drop(&mut self) {
+        let refused = self.refused.lock().unwrap();
+        if !std::thread::panicking() && !refused.is_empty() {
+            let lines: Vec<_> =
+                refused.iter().map(|(function, demand)| format!("{function}: {demand}")).collect();
+            panic!("infra/template.yaml does not allow\n{}", lines.join("\n"));
+        }
+    }
+}
+
+impl HttpClient for Warden {
+    fn http_connector(
+        &self,
+        settings: &HttpConnectorSettings,
+        components: &RuntimeComponents,
+    ) -> SharedHttpConnector {
+        let inner = self.inner.http_connector(settings, components);
+        SharedHttpConnector::new(Gate { inner, bus: self.bus.clone(), book: self.book.clone() })
+    }
+}
+
+#[derive(Debug)]
+struct Gate {
+    inner: SharedHttpConnector,
+    bus: String,
+    book: Arc<Book>,
+}
+
+impl HttpConnector for Gate {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let Ok(function) = AT_WORK.try_with(|name| *name) else {
+            return self.inner.call(request);
+        };
+        let target = request.headers().get("x-amz-target").unwrap_or_default();
+        let path = request.uri().split('?').next().unwrap_or_default();
+        let body = request.body().bytes().unwrap_or_default();
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        for demand in demands(target, path, &body, &self.bus) {
+            let asked = (function, demand);
+            if !self.book.roles[function].contains(&asked.1) {
+                let message = format!("{function} is not authorized: {}", asked.1);
+                self.book.refused.lock().unwrap().insert(asked);
+                return HttpConnectorFuture::ready(Ok(denied(&message)));
+            }
+            self.book.used.lock().unwrap().insert(asked);
+        }
+        self.inner.call(request)
+    }
+}
+
+fn denied(message: &str) -> HttpResponse {
+    let body = serde_json::json!({"__type": "AccessDeniedException", "message": message});
+    let status = StatusCode::try_from(400).expect("a status");
+    HttpResponse::new(status, SdkBody::from(body.to_string()))
+}
