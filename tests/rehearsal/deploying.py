@@ -7,7 +7,7 @@ from quirks import make_up
 from scene import Scene
 from stack import NAME, ROOT, declared
 
-FUNCTIONS = ["tick", "launcher", "recovery", "api"]
+FUNCTIONS = ["tick", "launcher", "recovery", "api", "resource"]
 
 
 def deploy(scene: Scene):

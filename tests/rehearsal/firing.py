@@ -38,7 +38,9 @@ class Firing:
                 f"/schedules/{schedule_id}",
                 {"workflow_id": workflow_id, "cron_expr": CRON, "payload": {"month": 11}},
             )
-            report.equal(f"schedule {schedule_id} is made", (made.status, made.body["status"]), (201, "active"))
+            report.equal(
+                f"schedule {schedule_id} is made", (made.status, made.body["status"]), (201, "active")
+            )
         stranger = api.bearing(scene.issuer.token("bob", "schedules:read"))
         report.equal("to others it does not exist", stranger.get("/schedules/by-http").status, 404)
 
@@ -149,7 +151,9 @@ def listen(scene):
     }
     sqs.set_queue_attributes(QueueUrl=queue, Attributes={"Policy": json.dumps(policy)})
     bus = scene.stack.outputs["EventBusName"]
-    events.put_rule(Name=f"{NAME}-listener", EventBusName=bus, EventPattern=json.dumps({"source": ["belfry"]}))
+    events.put_rule(
+        Name=f"{NAME}-listener", EventBusName=bus, EventPattern=json.dumps({"source": ["belfry"]})
+    )
     events.put_targets(Rule=f"{NAME}-listener", EventBusName=bus, Targets=[{"Id": "listener", "Arn": arn}])
     return queue
 

@@ -1,5 +1,6 @@
 """The rehearsal: deploys the release binaries from the real template on an emulator of AWS, uses the deployment as a client
-does, breaks it, and deletes it. Everything is on loopback and in a temporary folder, and ends with this program."""
+does, breaks it, and deletes it. Everything is on loopback and in a temporary folder, and ends with this program.
+"""
 
 import signal
 import sys
@@ -8,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from access import access
+from declaring import Declaring
 from deploying import deploy, inspect
 from emulator import ACCOUNT, REGION, Emulator
 from faults import Faults
@@ -83,6 +85,8 @@ def play(scene):
         roles(scene)
     with report.subject("An update without a change"):
         update(scene)
+    with report.subject("Schedules as resources of another stack"):
+        Declaring(scene).play()
     if firing:
         with report.subject("Schedules fire"):
             firing.finish()

@@ -2,8 +2,6 @@
 
 import json
 
-from stack import NAME
-
 # AWS has one permission for a call and its batch. MiniStack takes the batch for an action of its own.
 BATCHED = ("sqs:SendMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility")
 
@@ -30,12 +28,12 @@ def allow_batches(scene):
 
 
 def limit_in_numbers(scene):
-    """CloudFormation makes a number of a parameter where the resource has one. MiniStack keeps the text, and its poller fails on
-    the mapping's limit."""
+    """CloudFormation makes a number of a parameter where the resource has one. MiniStack keeps the text, and its poller
+    fails on a mapping's limit."""
     functions = scene.emulator.client("lambda")
-    mappings = functions.list_event_source_mappings(FunctionName=f"{NAME}-launcher")
-    for mapping in mappings["EventSourceMappings"]:
-        limit = int(mapping["ScalingConfig"]["MaximumConcurrency"])
-        functions.update_event_source_mapping(
-            UUID=mapping["UUID"], ScalingConfig={"MaximumConcurrency": limit}
-        )
+    for mapping in functions.list_event_source_mappings()["EventSourceMappings"]:
+        limit = mapping.get("ScalingConfig", {}).get("MaximumConcurrency")
+        if limit is not None:
+            functions.update_event_source_mapping(
+                UUID=mapping["UUID"], ScalingConfig={"MaximumConcurrency": int(limit)}
+            )

@@ -43,7 +43,9 @@ def reporting(scene: Scene):
     forged = nobody.post(f"/runs/{run_id}/feedback", word, **{"Belfry-Run-Token": "forged"})
     report.equal("a forged run token is refused", forged.status, 401)
     heard = nobody.post(f"/runs/{run_id}/feedback", word, **{"Belfry-Run-Token": token})
-    report.equal("an executor reports with its run token alone", (heard.status, ended(scene, run_id)), (200, "SUCCESS"))
+    report.equal(
+        "an executor reports with its run token alone", (heard.status, ended(scene, run_id)), (200, "SUCCESS")
+    )
 
     run_id = launch(scene, "by-event", http)
     metadata(scene, run_id)
@@ -63,7 +65,11 @@ def reporting(scene: Scene):
     run_id = launch(scene, "by-machine", {"kind": "step_functions", "state_machine_arn": machine})
     report.equal("Step Functions' own event ends the run it executed", ended(scene, run_id), "SUCCESS")
     run = api.get(f"/runs/{run_id}").body
-    report.equal("with the execution and what came out", (MACHINE in run["external_run_id"], run["result"]), (True, {"rows": 42}))
+    report.equal(
+        "with the execution and what came out",
+        (MACHINE in run["external_run_id"], run["result"]),
+        (True, {"rows": 42}),
+    )
 
 
 def launch(scene, name, target):

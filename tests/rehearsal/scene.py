@@ -35,9 +35,7 @@ class Scene:
         """How many messages a queue has: visible, in flight, delayed."""
         names = ["", "NotVisible", "Delayed"]
         wanted = [f"ApproximateNumberOfMessages{name}" for name in names]
-        answer = self.emulator.client("sqs").get_queue_attributes(
-            QueueUrl=queue_url, AttributeNames=wanted
-        )
+        answer = self.emulator.client("sqs").get_queue_attributes(QueueUrl=queue_url, AttributeNames=wanted)
         return [int(answer["Attributes"][name]) for name in wanted]
 
 

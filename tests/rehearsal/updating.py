@@ -32,7 +32,9 @@ def destroy(scene: Scene):
     report.expect(
         "with what is in them", dynamodb.scan(TableName=outputs["RunsTable"], Select="COUNT")["Count"] > 0
     )
-    report.expect("and who deletes is told so", all(f"kept: table {outputs[name]}" in printed for name in TABLES))
+    report.expect(
+        "and who deletes is told so", all(f"kept: table {outputs[name]}" in printed for name in TABLES)
+    )
     try:
         dynamodb.delete_table(TableName=outputs["RunsTable"])
         protected = False
