@@ -24,6 +24,7 @@ SEEDS ?= 2000
 FROM ?= 1
 MINUTES ?= 2
 RATE ?= 50
+BENCH := target/bench/release/belfry-bench
 
 .PHONY: help
 help: ## Show this list
@@ -75,11 +76,13 @@ soak: ## Hold a rate of fires in real time with faults on, and judge it (MINUTES
 .PHONY: lint
 lint: ## Check format and lints, warnings denied
 	$(CARGO) fmt --all --check
+	$(CARGO) fmt --manifest-path tests/bench/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
 .PHONY: fmt
 fmt: ## Format the code
 	$(CARGO) fmt --all
+	$(CARGO) fmt --manifest-path tests/bench/Cargo.toml
 	. tests/browser/tools.sh && $(PRETTIER) --write
 
 .PHONY: api-docs
@@ -132,7 +135,15 @@ $(MINISTACK): tests/rehearsal/requirements.txt
 	@touch $@
 
 .PHONY: bench
-bench: ## Measure the functions' size and cold start, and the speed of cron
+bench: $(BENCH) ## Measure everything: fires, drift, cron, memory, cold start (NAMES="cron fires", QUICK=1)
 	$(CARGO) build --release --locked $(FUNCTIONS:%=--package belfry-%)
-	$(CARGO) bench --locked --package belfry-tick --bench functions
-	$(CARGO) run --release --locked --package belfry-cron --example speed
+	@$(BENCH) all $(if $(QUICK),--quick) $(if $(KEEP),--keep) $(NAMES)
+
+.PHONY: bench-peers
+bench-peers: $(BENCH) ## Measure ours beside BullMQ, APScheduler and tokio-cron-scheduler (NAMES="ours bullmq", QUICK=1)
+	@. tests/bench/peers/install.sh && $(BENCH) peers $(if $(QUICK),--quick) $(if $(KEEP),--keep) $(NAMES)
+
+# Cargo knows what is to be built anew.
+.PHONY: $(BENCH)
+$(BENCH):
+	$(CARGO) build --release --manifest-path tests/bench/Cargo.toml --target-dir target/bench

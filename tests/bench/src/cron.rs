@@ -1,0 +1,118 @@
+//! Cron: how fast the next fire is found, beside other crates, on the same expressions.
+
+use std::hint::black_box;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use belfry_cron::{Cron, Timetable, Zone};
+use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
+
+use crate::report::{Goal, Report};
+
+/// Expressions whose meaning is the same to everybody: never are both day fields restricted.
+const SETS: [(&str, &str, &[&str]); 3] = [
+    (
+        "typical",
+        "UTC",
+        &[
+            "* * * * *",
+            "*/5 * * * *",
+            "0 * * * *",
+            "30 9 * * *",
+            "*/15 9-17 * * MON-FRI",
+            "0 0 * * SUN",
+            "0 0 1 * *",
+            "15,45 8-18 * * *",
+        ],
+    ),
+    ("sparse", "UTC", &["0 0 29 2 *", "0 0 1 1 *", "0 0 31 * *", "30 4 1 */6 *", "59 23 31 12 *"]),
+    (
+        "DST-heavy",
+        "America/New_York",
+        &["30 2 * * *", "*/10 1-3 * 3,11 *", "0 * * * *", "30 1 * 11 SUN", "*/5 * * * *"],
+    ),
+];
+/// Where counting begins, and where it begins again.
+const YEARS: (i64, i64) = (1_767_225_600, 2_082_758_400);
+/// Rounds of which the fastest counts: what disturbs a round only slows it.
+const ROUNDS: usize = 5;
+
+type Next = Box<dyn Fn(DateTime<Utc>) -> Option<DateTime<Utc>>>;
+type Engine = (&'static str, fn(&str, &str) -> Option<Next>);
+
+const ENGINES: [Engine; 4] =
+    [("belfry-cron", ours), ("croner", croner), ("cronexpr", cronexpr), ("cron crate", raw)];
+
+/// Measures every set with every crate.
+pub fn measure(report: &mut Report, is_quick: bool) {
+    let round = Duration::from_millis(if is_quick { 5 } else { 25 });
+    for (set, zone, expressions) in SETS {
+        let mut rates = Vec::new();
+        for (name, engine) in ENGINES {
+            let tables: Vec<_> =
+                expressions.iter().filter_map(|expression| engine(expression, zone)).collect();
+            if tables.len() < expressions.len() {
+                report.note(&format!("{name} does not take all of the {set} set"));
+                continue;
+            }
+            let each: Vec<f64> = tables.iter().map(|next| nanoseconds(next, round)).collect();
+            // The geometric mean: no expression counts more because it is slow.
+            let mean = each.iter().map(|ns| ns.ln()).sum::<f64>() / each.len() as f64;
+            rates.push((name, 1e9 / mean.exp()));
+        }
+        for (name, rate) in &rates {
+            report.add(&format!("{name}, {set}"), "next", *rate, "/s");
+        }
+        let of = |wanted: &str| rates.iter().find(|(name, _)| *name == wanted).map(|(_, r)| *r);
+        let (Some(ours), Some(theirs)) = (of("belfry-cron"), of("croner")) else { continue };
+        let group = format!("belfry-cron, {set}");
+        report.goal(&group, "speed of croner's", ours / theirs, "x", Goal::AtLeast(1.0));
+    }
+}
+
+fn nanoseconds(next: &Next, round: Duration) -> f64 {
+    let start = DateTime::from_timestamp(YEARS.0, 0).expect("a time");
+    let end = DateTime::from_timestamp(YEARS.1, 0).expect("a time");
+    let mut best = f64::MAX;
+    for _ in 0..ROUNDS {
+        let (mut at, mut count) = (start, 0u32);
+        let begin = Instant::now();
+        while begin.elapsed() < round {
+            for _ in 0..16 {
+                at = next(black_box(at)).filter(|at| *at < end).unwrap_or(start);
+                count += 1;
+            }
+        }
+        best = best.min(begin.elapsed().as_nanos() as f64 / f64::from(count));
+    }
+    best
+}
+
+fn ours(expression: &str, zone: &str) -> Option<Next> {
+    let table = Timetable::new(Cron::parse(expression, "").ok()?, Zone::parse(zone).ok()?);
+    Some(Box::new(move |at| table.next_after(at)))
+}
+
+fn croner(expression: &str, zone: &str) -> Option<Next> {
+    let cron = croner::Cron::from_str(expression).ok()?;
+    let zone: Tz = zone.parse().ok()?;
+    Some(Box::new(move |at| {
+        cron.find_next_occurrence(&at.with_timezone(&zone), false).ok().map(|at| at.to_utc())
+    }))
+}
+
+fn cronexpr(expression: &str, zone: &str) -> Option<Next> {
+    let crontab = cronexpr::parse_crontab(&format!("{expression} {zone}")).ok()?;
+    Some(Box::new(move |at| {
+        let at = jiff::Timestamp::from_second(at.timestamp()).ok()?;
+        let next = crontab.find_next(cronexpr::MakeTimestamp(at)).ok()?;
+        DateTime::from_timestamp(next.timestamp().as_second(), 0)
+    }))
+}
+
+fn raw(expression: &str, zone: &str) -> Option<Next> {
+    let cron = cron::Schedule::from_str(&format!("0 {expression}")).ok()?;
+    let zone: Tz = zone.parse().ok()?;
+    Some(Box::new(move |at| cron.after(&at.with_timezone(&zone)).next().map(|at| at.to_utc())))
+}

@@ -1,0 +1,114 @@
+//! The functions in a process of their own: their handlers, as the real binaries call them, on
+//! clients configured by the environment.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use aws_config::retry::RetryConfig;
+use belfry_engine::app::App;
+use belfry_engine::settings::Settings;
+use belfry_engine::{handlers, log, metrics};
+use belfry_local::functions::{Function, Functions};
+use belfry_local::mapping::Mapping;
+use belfry_local::services::local_default;
+use belfry_local::tokens::{Issuer, TTL, all_scopes};
+use belfry_local::{gateway, rules};
+use belfry_tests::{Meter, world};
+use belfry_time::{ManualTime, SystemTime, Time};
+use chrono::Duration;
+use serde_json::{Value, json};
+
+use crate::child;
+
+/// Obeys until nobody listens any more. `--meter` counts requests, which takes time.
+pub async fn serve(arguments: &[String]) {
+    log::start("info");
+    let meter = arguments.iter().any(|argument| argument == "--meter").then(Meter::new);
+    let mut sdk = aws_config::from_env().retry_config(RetryConfig::standard());
+    if let Some(meter) = &meter {
+        sdk = sdk.http_client(meter.clone());
+    }
+    let sdk = sdk.load().await;
+    let settings = Settings::read(|name| {
+        std::env::var(name).ok().or_else(|| local_default(name).map(str::to_owned))
+    })
+    .expect("settings");
+    let app = |time: Arc<dyn Time>| {
+        let mut app = App::new(&sdk, settings.clone(), time).expect("an app");
+        app.metrics = metrics::to_nowhere;
+        Arc::new(app)
+    };
+    let now = app(Arc::new(SystemTime));
+    let functions = Functions::Here(now.clone());
+    let mapping = || {
+        let client = aws_sdk_sqs::Client::new(&sdk);
+        Mapping::new(client, &settings.launch_queue_url, functions.clone())
+    };
+    let key = Issuer::new_key().expect("a key");
+    child::answer(&json!({"ready": true}));
+    child::orders(async |order: Value| {
+        let text = |name: &str| order[name].as_str().unwrap_or_default();
+        match text("do") {
+            "tick" => {
+                meter.iter().for_each(Meter::reset);
+                let begin = Instant::now();
+                let mut answer = handlers::tick(&now, json!({})).await.expect("a tick");
+                answer["ms"] = json!(begin.elapsed().as_secs_f64() * 1000.0);
+                if let Some(meter) = &meter {
+                    answer["requests"] = json!(meter.requests().values().sum::<usize>());
+                    answer["write_units"] = json!(meter.write_units());
+                }
+                answer
+            }
+            // One batch after another, as one launcher does, until there is none.
+            "deliver" => {
+                meter.iter().for_each(Meter::reset);
+                let mapping = mapping();
+                let mut count = 0;
+                loop {
+                    let messages = mapping.receive(0).await;
+                    if messages.is_empty() {
+                        let units = meter.as_ref().map(Meter::write_units);
+                        return json!({"messages": count, "write_units": units});
+                    }
+                    count += messages.len();
+                    mapping.deliver(messages).await;
+                }
+            }
+            "drain" => {
+                tokio::spawn(mapping().run());
+                json!({})
+            }
+            "run" => {
+                tokio::spawn(mapping().run());
+                let rate = Duration::milliseconds(order["tick_ms"].as_i64().unwrap_or(1000));
+                let time: Arc<dyn Time> = Arc::new(SystemTime);
+                tokio::spawn(rules::run(functions.clone(), Function::Tick, time, rate));
+                json!({})
+            }
+            "gateway" => {
+                let issuer = || Issuer::of_key(&key).expect("an issuer");
+                let token = issuer().issue("ann", &all_scopes(), TTL, SystemTime.now());
+                let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+                let url = format!("http://{}", listener.local_addr().expect("its address"));
+                let time: Arc<dyn Time> = Arc::new(SystemTime);
+                tokio::spawn(gateway::serve(listener, functions.clone(), time, issuer()));
+                json!({"url": url, "token": token.expect("a token")})
+            }
+            "api" => {
+                let body =
+                    if order["body"].is_null() { String::new() } else { order["body"].to_string() };
+                let event =
+                    world::request(Some("ann"), text("method"), text("path"), &body, &[], 0);
+                let then = text("now").parse().ok().map(|at| app(Arc::new(ManualTime::at(at))));
+                let app = then.as_ref().unwrap_or(&now);
+                let answer = handlers::api(app, event).await.expect("an answer");
+                let status = answer["statusCode"].as_u64().unwrap_or(0);
+                assert!((200..300).contains(&status), "{order}: {answer}");
+                serde_json::from_str(answer["body"].as_str().unwrap_or("null")).unwrap_or_default()
+            }
+            other => panic!("nobody knows how to {other}"),
+        }
+    })
+    .await;
+}

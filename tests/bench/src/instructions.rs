@@ -1,0 +1,46 @@
+//! Instructions: what a fire takes of a processor, counted by callgrind, which does not depend on
+//! how fast or busy the machine is. The functions alone: the services are other processes.
+
+use serde_json::json;
+use tokio::process::Command;
+
+use crate::machine::now;
+use crate::report::Report;
+use crate::system::{System, only, text};
+
+/// Two sizes: what their counts differ by is of the fires, what they share is of the start.
+const SIZES: (usize, usize) = (50, 250);
+
+/// Counts the tick and the launcher.
+pub async fn measure(report: &mut Report) {
+    let found = Command::new("valgrind").arg("--version").output().await;
+    if !found.is_ok_and(|said| said.status.success()) {
+        report.note("instructions not counted: there is no valgrind");
+        return;
+    }
+    for (function, order) in [("tick", "tick"), ("launcher", "deliver")] {
+        let (few, many) = (count(order, SIZES.0).await, count(order, SIZES.1).await);
+        let (Some(few), Some(many)) = (few, many) else {
+            report.note(&format!("instructions of the {function} not counted: callgrind failed"));
+            continue;
+        };
+        let each = (many - few) / (SIZES.1 - SIZES.0) as f64;
+        report.add(&format!("instructions, {function}"), "per fire", each / 1000.0, "thousand");
+    }
+}
+
+async fn count(order: &str, due: usize) -> Option<f64> {
+    let mut system = System::start(&[], &[]).await;
+    let at = now() - chrono::Duration::seconds(10);
+    system.schedules("due", due, &text(at), &only(at)).await;
+    if order != "tick" {
+        system.tick().await;
+    }
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["--tool=callgrind", "--callgrind-out-file=target/bench/callgrind.out"]);
+    let mut functions = system.functions_under(valgrind).await;
+    functions.ask(json!({"do": order})).await;
+    let said = functions.end().await;
+    let line = said.iter().find_map(|line| line.split("Collected :").nth(1))?;
+    line.trim().parse().ok()
+}

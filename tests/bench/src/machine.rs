@@ -1,0 +1,72 @@
+//! The machine: its clock, its load, and what its processes have used.
+
+use std::fs;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+/// The present moment.
+pub fn now() -> DateTime<Utc> {
+    std::time::SystemTime::now().into()
+}
+
+/// How many cores there are.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Processes that wanted a core, over the last minute.
+pub fn load() -> f64 {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or(0.0)
+}
+
+/// The share of all cores that was busy since the machine started: two of them make a share of the
+/// time between.
+pub fn busy() -> (u64, u64) {
+    let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let fields = text.lines().next().unwrap_or_default().split_whitespace().skip(1);
+    let fields: Vec<u64> = fields.filter_map(|field| field.parse().ok()).collect();
+    let idle = fields.get(3).copied().unwrap_or(0) + fields.get(4).copied().unwrap_or(0);
+    (fields.iter().sum::<u64>().saturating_sub(idle), fields.iter().sum())
+}
+
+/// What a process and its ended children have used of a core.
+pub fn cpu(pid: u32) -> Duration {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name, in brackets, may hold spaces.
+    let fields: Vec<&str> =
+        text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let field = |place: usize| -> u64 {
+        fields.get(place).and_then(|field| field.parse().ok()).unwrap_or(0)
+    };
+    // Hundredths of a second, whatever the kernel counts in.
+    Duration::from_millis((field(11) + field(12)) * 10)
+}
+
+/// The most memory a process ever had, in MiB.
+pub fn peak_memory(pid: u32) -> f64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+    let kib: f64 = line.split_whitespace().next().and_then(|n| n.parse().ok()).unwrap_or(0.0);
+    kib / 1024.0
+}
+
+/// The processes that `parent` started, with their names.
+pub fn children(parent: u32) -> Vec<(u32, String)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let field = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            line.unwrap_or_default().trim().to_owned()
+        };
+        if field("PPid:") == parent.to_string() {
+            found.push((pid, field("Name:")));
+        }
+    }
+    found
+}

@@ -1,0 +1,144 @@
+//! The peers: schedulers one would run oneself, each with N schedules due in the same second, each
+//! fire handled and recorded, beside ours on the same machine in the same run.
+//!
+//! A fire counts from the second it is due until it is recorded; CPU counts from the moment all
+//! schedules exist, so that it holds everything a fire costs, also what is done ahead of it.
+
+mod apscheduler;
+mod bullmq;
+mod ours;
+pub mod tokio_cron;
+
+use std::net::TcpListener;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use crate::machine::{self, now};
+use crate::report::{Goal, Report};
+
+/// What a scheduler did with its fires.
+pub struct Result {
+    /// Its name and version.
+    pub name: String,
+    /// From the second they were due until the last was recorded.
+    pub seconds: f64,
+    /// How late they began, in milliseconds: the middle, the 99th of a hundred, the latest.
+    pub late: (f64, f64, f64),
+    /// What the scheduler used, and what its database did.
+    pub cpu: (Duration, Duration),
+    /// The most memory of both, in MiB.
+    pub memory: (f64, f64),
+}
+
+/// Measures everybody, at two sizes.
+pub async fn all(is_quick: bool, named: &[&str]) {
+    let mut report = Report::begin("make bench-peers");
+    let wants = |name: &str| named.is_empty() || named.contains(&name);
+    for count in if is_quick { vec![1_000] } else { vec![1_000, 10_000] } {
+        let mut results = Vec::new();
+        if wants("ours") {
+            results.push(Ok(ours::measure(count).await));
+        }
+        if wants("bullmq") {
+            results.push(bullmq::measure(count).await);
+        }
+        if wants("apscheduler") {
+            results.push(apscheduler::measure(count).await);
+        }
+        if wants("tokio-cron") {
+            results.push(tokio_cron::measure(count).await);
+        }
+        let mut known = Vec::new();
+        for result in results {
+            match result {
+                Ok(result) => known.push(result),
+                Err(why) => report.note(&format!("skipped: {why}")),
+            }
+        }
+        tell(&mut report, count, &known);
+    }
+    report.end(crate::is_kept(is_quick, named).then_some("bench-peers"));
+}
+
+fn tell(report: &mut Report, count: usize, results: &[Result]) {
+    let each = |total: Duration| total.as_secs_f64() * 1e6 / count as f64;
+    for result in results {
+        let group = format!("{}, {count} due", result.name);
+        report.add(&group, "fires", count as f64 / result.seconds, "/s");
+        report.add(&group, "p50", result.late.0, "ms");
+        report.add(&group, "p99", result.late.1, "ms");
+        report.add(&group, "CPU per fire", each(result.cpu.0 + result.cpu.1), "µs");
+        report.add(&group, "CPU per fire without the database", each(result.cpu.0), "µs");
+        report.add(&group, "peak memory", result.memory.0, "MiB");
+        report.add(&group, "peak memory of the database", result.memory.1, "MiB");
+    }
+    let Some((ours, theirs)) = results.split_first().filter(|(first, _)| first.name == "Belfry")
+    else {
+        return;
+    };
+    let group = format!("Belfry, {count} due");
+    if let Some(bullmq) = theirs.iter().find(|result| result.name.starts_with("BullMQ")) {
+        let ratio = bullmq.seconds / ours.seconds;
+        report.goal(&group, "fires/s, of BullMQ's", ratio, "x", Goal::AtLeast(1.5));
+        let ratio = each(ours.cpu.0) / each(bullmq.cpu.0).max(1.0);
+        let name = "CPU per fire without the database, of BullMQ's";
+        report.goal(&group, name, ratio, "x", Goal::AtMost(1.0 / 3.0));
+        let both = |result: &Result| each(result.cpu.0 + result.cpu.1).max(1.0);
+        let ratio = both(ours) / both(bullmq);
+        report.goal(&group, "CPU per fire, of BullMQ's", ratio, "x", Goal::AtMost(1.0 / 3.0));
+    }
+    for peer in theirs {
+        let name = format!("drift p99, of {}'s", peer.name);
+        report.goal(&group, &name, ours.late.1 / peer.late.1.max(0.001), "x", Goal::AtMost(1.0));
+    }
+}
+
+/// A second far enough ahead to make `count` schedules before it, so many a second.
+fn due(count: usize, rate: usize) -> DateTime<Utc> {
+    let ahead = now().timestamp() + 6 + (count / rate) as i64;
+    DateTime::from_timestamp(ahead, 0).expect("a time")
+}
+
+/// A port nobody has.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("its address").port()
+}
+
+/// What a process, and the processes it started, have used.
+fn cpu_of_all(pid: u32) -> Duration {
+    let children = machine::children(pid);
+    machine::cpu(pid) + children.iter().map(|(child, _)| machine::cpu(*child)).sum()
+}
+
+/// The most memory of a process and of the processes it started, together.
+fn memory_of_all(pid: u32) -> f64 {
+    let children = machine::children(pid);
+    let children = children.iter().map(|(child, _)| machine::peak_memory(*child));
+    machine::peak_memory(pid) + children.sum::<f64>()
+}
+
+/// Waits for a peer that has made its schedules, and for its fires.
+async fn watch(
+    mut peer: crate::child::Child,
+    name: &str,
+    database: Option<u32>,
+) -> std::result::Result<Result, String> {
+    let spare = peer.hello["spare_ms"].as_f64().unwrap_or(0.0);
+    if spare < 0.0 {
+        return Err(format!("{name} was {:.0} ms late with making its schedules", -spare));
+    }
+    let of_database = || database.map_or(Duration::ZERO, cpu_of_all);
+    let before = (peer.cpu(), of_database());
+    let answer = peer.answer().await;
+    let cpu = (peer.cpu() - before.0, of_database().saturating_sub(before.1));
+    let number = |name: &str| answer[name].as_f64().unwrap_or(0.0);
+    Ok(Result {
+        name: format!("{name} {}", peer.hello["version"].as_str().unwrap_or_default()),
+        seconds: number("seconds"),
+        late: (number("p50"), number("p99"), number("max")),
+        cpu,
+        memory: (peer.peak_memory(), database.map_or(0.0, memory_of_all)),
+    })
+}

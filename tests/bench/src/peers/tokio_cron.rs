@@ -1,0 +1,70 @@
+//! `tokio-cron-scheduler`, its jobs in memory; each fire is a row in an SQLite file, which is our
+//! addition: it records nothing by itself.
+
+use std::sync::{Arc, Mutex};
+
+use rusqlite::Connection;
+use serde_json::json;
+use tokio_cron_scheduler::{Job, JobScheduler};
+
+use super::{Result, due, watch};
+use crate::child::{self, Child};
+use crate::executor::rank;
+use crate::machine::now;
+use crate::system::only;
+
+const FILE: &str = "target/bench/tokio-cron.sqlite";
+
+/// Schedules it makes in a second, on a bad day.
+const RATE: usize = 250;
+
+/// Runs it.
+pub async fn measure(count: usize) -> std::result::Result<Result, String> {
+    let at = due(count, RATE).timestamp_millis().to_string();
+    let peer = Child::of_ours(&["tokio-cron", &count.to_string(), &at], &[]).await;
+    watch(peer, "tokio-cron-scheduler", None).await
+}
+
+/// The child: makes the schedules, and answers when all have fired.
+pub async fn serve(arguments: &[String]) {
+    let number = |place: usize| arguments[place].parse::<i64>().expect("a number");
+    let (count, at) = (number(0) as usize, number(1));
+    for end in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{FILE}{end}"));
+    }
+    let records = Connection::open(FILE).expect("a file");
+    records.pragma_update(None, "journal_mode", "WAL").expect("a log");
+    records.pragma_update(None, "synchronous", "NORMAL").expect("a pace");
+    records.execute("CREATE TABLE fires (schedule INTEGER, run_at INTEGER)", []).expect("a table");
+    let records = Arc::new(Mutex::new(records));
+    let late: Arc<Mutex<Vec<f64>>> = Arc::default();
+    let scheduler = JobScheduler::new().await.expect("a scheduler");
+    let due = chrono::DateTime::from_timestamp_millis(at).expect("a time");
+    for schedule in 0..count {
+        let (records, late) = (records.clone(), late.clone());
+        let job = Job::new_async(only(due), move |_, _| {
+            let begin = (now() - due).num_microseconds().unwrap_or(0) as f64 / 1000.0;
+            let (records, late) = (records.clone(), late.clone());
+            Box::pin(async move {
+                let records = records.lock().expect("nobody panicked");
+                let insert = "INSERT INTO fires VALUES (?1, ?2)";
+                records.execute(insert, [schedule as i64, at]).expect("a row");
+                late.lock().expect("nobody panicked").push(begin);
+            })
+        });
+        scheduler.add(job.expect("a job")).await.expect("a job");
+    }
+    scheduler.start().await.expect("a start");
+    let version = "0.15.1";
+    child::answer(&json!({"version": version, "spare_ms": at - now().timestamp_millis()}));
+    while late.lock().expect("nobody panicked").len() < count {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let seconds = (now() - due).num_milliseconds() as f64 / 1000.0;
+    let mut late = late.lock().expect("nobody panicked").clone();
+    late.sort_by(f64::total_cmp);
+    child::answer(&json!({
+        "seconds": seconds, "p50": rank(&late, 50), "p99": rank(&late, 99), "max": rank(&late, 100),
+    }));
+    child::orders(async |_| json!({})).await;
+}
