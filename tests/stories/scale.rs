@@ -100,7 +100,7 @@ async fn a_hand_over_that_comes_twice_or_late_or_never_does_no_harm() {
     // One comes twice, at the same time.
     let (one, again) = tokio::join!(world.take_over(&messages[0]), world.take_over(&messages[0]));
     let emitted = count(&first, "emitted") + count(&one, "emitted") + count(&again, "emitted");
-    assert!(emitted >= 150 && emitted < 300, "{emitted}");
+    assert!((150..300).contains(&emitted), "{emitted}");
     // The other is lost, until the rule comes again. Whatever that hands over is lost, too, and so
     // on: what it takes on itself suffices.
     for _ in 0..4 {

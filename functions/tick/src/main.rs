@@ -18,5 +18,6 @@ async fn main() -> Result<(), Error> {
 
 async fn handle(app: &App, event: LambdaEvent<Value>) -> Handled {
     let deadline = deadline(app, event.context.deadline);
-    tick(app, event.payload, deadline).await
+    // Boxed: what a tick awaits is nested too deep for the compiler to lay out in one piece.
+    Box::pin(tick(app, event.payload, deadline)).await
 }

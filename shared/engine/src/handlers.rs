@@ -22,14 +22,16 @@ pub type Handled = Result<Value, Box<dyn std::error::Error + Send + Sync>>;
 /// or a batch of the tick queue. Whoever calls kills it at `deadline`.
 pub async fn tick(app: &App, event: Value, deadline: Instant) -> Handled {
     if event.get("Records").is_none() {
-        return Ok(told(&tick::tick(app, app.now(), deadline).await));
+        return Ok(told(&Box::pin(tick::tick(app, app.now(), deadline)).await));
     }
     let event: SqsEvent = serde_json::from_value(event)?;
     let mut report = Report::default();
     for record in event.records {
         let body = record.body.unwrap_or_default();
         match serde_json::from_str::<HandOver>(&body) {
-            Ok(work) => report.add(tick::take_over(app, work, app.now(), deadline).await),
+            Ok(work) => {
+                report.add(Box::pin(tick::take_over(app, work, app.now(), deadline)).await);
+            }
             // Whatever it was to name, the rule's next tick finds.
             Err(problem) => error!(%problem, body, "unreadable hand-over dropped"),
         }

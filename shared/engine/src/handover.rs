@@ -76,7 +76,7 @@ impl TickQueue {
 }
 
 /// What was read and not dealt with, in shares of a message's size.
-pub(crate) fn named(clocks: Vec<ScheduleId>, duties: Vec<Duty>) -> Vec<Share> {
+pub(crate) fn named(clocks: &[ScheduleId], duties: &[Duty]) -> Vec<Share> {
     let of_clocks =
         |clocks: &[ScheduleId]| Share::Named { clocks: clocks.to_vec(), duties: vec![] };
     let of_duties = |duties: &[Duty]| Share::Named { clocks: vec![], duties: duties.to_vec() };
@@ -119,7 +119,7 @@ mod tests {
             schedule_id: format!("{n:064}").parse().unwrap(),
             part: "backfill#0123456789abcdef".to_owned(),
         };
-        let mut shares = named(ids(6000), (0..2000).map(duty).collect());
+        let mut shares = named(&ids(6000), &(0..2000).map(duty).collect::<Vec<_>>());
         assert_eq!(shares.len(), 3 + 2);
         shares.extend((0..25).map(|shard| Share::Shard(Stretch { shard, after: None })));
         let now = "2026-01-01T00:00:00Z".parse().unwrap();

@@ -177,7 +177,7 @@ async fn perform(
     let mut duties = duties.into_iter();
     while app.now() < turn.stop_at {
         let Some(duty) = duties.next() else { break };
-        duties::perform(app, vec![duty], app.now(), report).await;
+        duties::perform(app, vec![duty], app.now(), report).boxed().await;
     }
     left.duties = duties.collect();
     left
@@ -244,7 +244,7 @@ async fn hand_over_left(app: &App, left: Left, turn: &Turn, report: &mut Report)
         return;
     }
     let count = left.clocks.len() + left.duties.len();
-    let shares = named(left.clocks, left.duties);
+    let shares = named(&left.clocks, &left.duties);
     let all = shares.len();
     let kept = if HandOver::may_continue(turn.generation) {
         app.tick_queue.hand_over(shares, turn.generation + 1, turn.ticked_at).await
