@@ -177,7 +177,8 @@ async fn perform(
     let mut duties = duties.into_iter();
     while app.now() < turn.stop_at {
         let Some(duty) = duties.next() else { break };
-        duties::perform(app, vec![duty], app.now(), report).boxed().await;
+        // Boxed: a duty that changes a schedule is deeper than the compiler looks.
+        Box::pin(duties::perform(app, vec![duty], app.now(), report)).await;
     }
     left.duties = duties.collect();
     left

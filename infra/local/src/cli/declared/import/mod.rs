@@ -98,21 +98,22 @@ impl Imported {
     }
 }
 
+type Reader = Box<dyn Fn(&str) -> Result<Imported, String>>;
+
 impl Import {
     pub(crate) fn run(self) -> ExitCode {
-        let (common, read): (Common, Box<dyn Fn(&str) -> Result<Imported, String>>) =
-            match self.from {
-                Origin::Crontab(asked) => {
-                    let wish = crontab::Wish {
-                        system: asked.system,
-                        zone: asked.tz,
-                        workflow: asked.workflow,
-                        set: asked.common.set.to_string(),
-                    };
-                    (asked.common, Box::new(move |text| Ok(crontab::read(text, &wish))))
-                }
-                Origin::Eventbridge(asked) => (asked.common, Box::new(eventbridge::read)),
-            };
+        let (common, read): (Common, Reader) = match self.from {
+            Origin::Crontab(asked) => {
+                let wish = crontab::Wish {
+                    system: asked.system,
+                    zone: asked.tz,
+                    workflow: asked.workflow,
+                    set: asked.common.set.to_string(),
+                };
+                (asked.common, Box::new(move |text| Ok(crontab::read(text, &wish))))
+            }
+            Origin::Eventbridge(asked) => (asked.common, Box::new(eventbridge::read)),
+        };
         let imported = text(&common.file).and_then(|text| read(&text));
         match imported {
             Ok(imported) => match print(&common, &imported) {
