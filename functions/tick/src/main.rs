@@ -1,8 +1,5 @@
 //! The tick: once a minute, records and sends what is due; in between, what other ticks hand over.
 
-// Its futures are nested deeper than the compiler looks by itself.
-#![recursion_limit = "256"]
-
 use belfry_engine::app::App;
 use belfry_engine::handlers::{Handled, deadline, tick};
 use belfry_engine::log;

@@ -127,6 +127,6 @@ pub const ITEM_OVERHEAD: f64 = 100.0;
 pub const METRICS: f64 = 29.0;
 
 /// Bytes of log a tick with nothing due writes, and a recovery with nothing to do.
-pub const IDLE_LOG_BYTES: f64 = 1_600.0;
+pub const IDLE_LOG_BYTES: f64 = 2_000.0;
 /// Bytes of log a fire writes that shares neither tick nor batch, besides the idle tick's.
 pub const FIRE_LOG_BYTES: f64 = 1_500.0;

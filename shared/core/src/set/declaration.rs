@@ -268,12 +268,12 @@ fn leads_back(schedules: &[(usize, Declared)], problems: &mut Vec<Invalid>) {
 mod tests {
     use super::*;
 
-    fn parse(body: Value) -> Result<Declaration, Vec<Invalid>> {
-        Declaration::parse(&body, &"billing".parse().unwrap(), &House::default())
+    fn parse(body: &Value) -> Result<Declaration, Vec<Invalid>> {
+        Declaration::parse(body, &"billing".parse().unwrap(), &House::default())
     }
 
     #[track_caller]
-    fn refused(body: Value, fields: &[&str]) {
+    fn refused(body: &Value, fields: &[&str]) {
         let problems = parse(body).unwrap_err();
         let named: Vec<_> = problems.iter().map(|p| p.field.as_str()).collect();
         assert_eq!(named, fields, "{problems:?}");
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn every_problem_is_named_by_its_place() {
         refused(
-            json!({
+            &json!({
                 "set": "other", "colour": "red",
                 "workflows": [{"workflow_id": "w", "version": 0}, 7],
                 "schedules": [
@@ -315,20 +315,20 @@ mod tests {
                 "schedules[4].schedule_id",
             ],
         );
-        refused(json!([]), &[""]);
-        refused(json!({"schedules": {}}), &["schedules"]);
+        refused(&json!([]), &[""]);
+        refused(&json!({"schedules": {}}), &["schedules"]);
         let many: Vec<_> = (0..=MAX_SCHEDULES).map(|n| schedule(&format!("s{n}"))).collect();
-        refused(json!({"schedules": many}), &["schedules"]);
+        refused(&json!({"schedules": many}), &["schedules"]);
     }
 
     #[test]
     fn a_circle_of_schedules_is_refused() {
         let after = |id: &str, other: &str| json!({"schedule_id": id, "workflow_id": "w", "after_schedule_id": other});
         refused(
-            json!({"schedules": [after("a", "b"), after("b", "a"), after("c", "a")]}),
+            &json!({"schedules": [after("a", "b"), after("b", "a"), after("c", "a")]}),
             &["schedules[0].after_schedule_id", "schedules[1].after_schedule_id"],
         );
-        assert!(parse(json!({"schedules": [after("a", "b"), schedule("b")]})).is_ok());
+        assert!(parse(&json!({"schedules": [after("a", "b"), schedule("b")]})).is_ok());
     }
 
     #[test]
@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn an_empty_declaration_is_one() {
-        let declaration = parse(json!({})).unwrap();
+        let declaration = parse(&json!({})).unwrap();
         assert!(declaration.schedules.is_empty() && declaration.workflows.is_empty());
     }
 }

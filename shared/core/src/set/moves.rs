@@ -120,14 +120,14 @@ mod tests {
     use super::*;
     use crate::definition::House;
 
-    fn definition(more: Value) -> Definition {
+    fn definition(more: &Value) -> Definition {
         let mut body = json!({"workflow_id": "w", "timezone": "Europe/Zurich"});
-        body.as_object_mut().unwrap().extend(crate::definition::object(&more));
+        body.as_object_mut().unwrap().extend(crate::definition::object(more));
         Definition::parse(&body, &"a".parse().unwrap(), &House::default()).unwrap()
     }
 
     #[track_caller]
-    fn check(old: Option<Value>, new: Option<Value>, expected: &[&str]) {
+    fn check(old: Option<&Value>, new: Option<&Value>, expected: &[&str]) {
         let now: Instant = "2026-11-15T12:00:00Z".parse().unwrap();
         let (old, new) = (old.map(definition), new.map(definition));
         let moves = Moves::between(&"a".parse().unwrap(), old.as_ref(), new.as_ref(), now, now);
@@ -137,8 +137,8 @@ mod tests {
     #[test]
     fn a_change_is_told_in_fire_times_with_the_clock_changes_it_meets() {
         check(
-            Some(json!({"cron_expr": "0 2 * * MON-FRI"})),
-            Some(json!({"cron_expr": "30 2 * * *"})),
+            Some(&json!({"cron_expr": "0 2 * * MON-FRI"})),
+            Some(&json!({"cron_expr": "30 2 * * *"})),
             &[
                 "next run Mon 2026-11-16 02:00 -> Mon 2026-11-16 02:30 Europe/Zurich",
                 "until 2027-02-13: 90 runs more, 65 fewer, 0 the same",
@@ -155,32 +155,28 @@ mod tests {
         let utc = json!({"cron_expr": "0 9 * * *", "timezone": "UTC"});
         let paused = json!({"cron_expr": "0 9 * * *", "paused": true});
         check(
-            Some(utc),
-            Some(daily.clone()),
+            Some(&utc),
+            Some(&daily),
             &[
                 "next run Mon 2026-11-16 09:00 UTC -> Mon 2026-11-16 09:00 Europe/Zurich",
                 "until 2027-02-13: 90 runs more, 90 fewer, 0 the same",
             ],
         );
         check(
-            Some(daily.clone()),
-            Some(paused),
+            Some(&daily),
+            Some(&paused),
             &[
                 "next run Mon 2026-11-16 09:00 -> none Europe/Zurich",
                 "paused: nothing fires until it is resumed",
                 "until 2027-02-13: 0 runs more, 90 fewer, 0 the same",
             ],
         );
-        check(None, Some(daily.clone()), &["first run Mon 2026-11-16 09:00 Europe/Zurich"]);
-        check(
-            Some(daily.clone()),
-            None,
-            &["next run Mon 2026-11-16 09:00 Europe/Zurich will not happen"],
-        );
-        check(Some(daily.clone()), Some(daily), &[]);
+        check(None, Some(&daily), &["first run Mon 2026-11-16 09:00 Europe/Zurich"]);
+        check(Some(&daily), None, &["next run Mon 2026-11-16 09:00 Europe/Zurich will not happen"]);
+        check(Some(&daily), Some(&daily), &[]);
         check(
             None,
-            Some(json!({"cron_expr": "15 30 9 * * *"})),
+            Some(&json!({"cron_expr": "15 30 9 * * *"})),
             &["first run Mon 2026-11-16 09:30:15 Europe/Zurich"],
         );
     }

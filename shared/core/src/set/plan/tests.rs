@@ -31,7 +31,7 @@ fn declared(id: &str, more: &Value) -> Value {
     body
 }
 
-fn planned(found: Vec<(ScheduleId, Found)>, schedules: Vec<Value>, prune: bool) -> Vec<Item> {
+fn planned(found: Vec<(ScheduleId, Found)>, schedules: &[Value], prune: bool) -> Vec<Item> {
     let set: SetName = "billing".parse().unwrap();
     let body = json!({"schedules": schedules});
     let declaration = Declaration::parse(&body, &set, &House::default()).unwrap();
@@ -54,7 +54,7 @@ fn planned(found: Vec<(ScheduleId, Found)>, schedules: Vec<Value>, prune: bool) 
 }
 
 #[track_caller]
-fn check(found: Vec<(ScheduleId, Found)>, schedules: Vec<Value>, expected: &[(&str, Action)]) {
+fn check(found: Vec<(ScheduleId, Found)>, schedules: &[Value], expected: &[(&str, Action)]) {
     let items = planned(found, schedules, true);
     let actions: Vec<_> = items.iter().map(|i| (i.schedule_id.as_str(), i.action)).collect();
     assert_eq!(actions, expected, "{items:?}");
@@ -70,7 +70,7 @@ fn what_is_there_as_declared_is_unchanged_and_the_rest_is_made_changed_and_delet
             there("drifted", OURS, &json!({"name": "by hand"})),
             there("old", OURS, &json!({})),
         ],
-        vec![
+        &[
             declared("new", &json!({})),
             declared("drifted", &json!({})),
             declared("same", &json!({})),
@@ -86,7 +86,7 @@ fn what_is_there_as_declared_is_unchanged_and_the_rest_is_made_changed_and_delet
 
 #[test]
 fn nothing_is_deleted_unless_asked() {
-    let items = planned(vec![there("old", OURS, &json!({}))], vec![], false);
+    let items = planned(vec![there("old", OURS, &json!({}))], &[], false);
     assert_eq!(items[0].action, Action::Undeclared);
     assert!(!items[0].action.changes());
 }
@@ -102,19 +102,19 @@ fn what_is_not_the_sets_is_refused_and_never_pruned() {
     ];
     let names = ["by-hand", "reports", "bobs"];
     let refused: Vec<_> = names.iter().map(|name| (*name, Action::Refused)).collect();
-    let all = names.iter().map(|name| declared(name, &json!({"name": "mine"}))).collect();
-    check(others.clone(), all, &refused);
-    check(others, vec![], &[]);
+    let all: Vec<_> = names.iter().map(|name| declared(name, &json!({"name": "mine"}))).collect();
+    check(others.clone(), &all, &refused);
+    check(others, &[], &[]);
 }
 
 #[test]
 fn left_out_is_the_default_except_for_the_pause() {
     let found = vec![there("a", OURS, &json!({"paused": true, "jitter_ms": 500}))];
-    let items = planned(found.clone(), vec![declared("a", &json!({}))], false);
+    let items = planned(found.clone(), &[declared("a", &json!({}))], false);
     let fields: Vec<_> = items[0].changes.iter().map(|c| c.field.as_str()).collect();
     assert_eq!(fields, ["jitter_ms"]);
     let asks = declared("a", &json!({"paused": false, "jitter_ms": 500}));
-    let items = planned(found, vec![asks], false);
+    let items = planned(found, &[asks], false);
     assert_eq!(items[0].changes[0].field, "paused");
     assert_eq!(items[0].moves.as_ref().unwrap().old, None);
 }
@@ -123,7 +123,7 @@ fn left_out_is_the_default_except_for_the_pause() {
 fn a_schedule_that_follows_comes_after_the_one_it_follows() {
     let items = planned(
         vec![],
-        vec![
+        &[
             declared("third", &json!({"after_schedule_id": "second"})),
             declared("second", &json!({"after_schedule_id": "first"})),
             declared("first", &json!({})),
