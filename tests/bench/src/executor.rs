@@ -33,11 +33,6 @@ impl Executor {
         executor
     }
 
-    /// Forgets what arrived.
-    pub fn forget(&self) {
-        self.arrivals.lock().expect("nobody panicked").clear();
-    }
-
     /// What arrived, once there are `count`, or when `patience` is over.
     pub async fn arrivals(&self, count: usize, patience: Duration) -> Vec<Arrival> {
         let end = tokio::time::Instant::now() + patience;

@@ -109,7 +109,7 @@ fn free_port() -> u16 {
 /// What a process, and the processes it started, have used.
 fn cpu_of_all(pid: u32) -> Duration {
     let children = machine::children(pid);
-    machine::cpu(pid) + children.iter().map(|(child, _)| machine::cpu(*child)).sum()
+    machine::cpu(pid) + children.iter().map(|(child, _)| machine::cpu(*child)).sum::<Duration>()
 }
 
 /// The most memory of a process and of the processes it started, together.
