@@ -16,8 +16,8 @@ const SENT_WITHIN_S: f64 = 45.0;
 
 /// Plays bursts of fires through against the limits of DynamoDB, SQS and Lambda.
 ///
-/// The rates are measured ones of this code (docs/operations.md says how); the limits are those of an
-/// account that asked for none to be raised.
+/// The rates are assumptions until you give your own (docs/operations.md says how); the limits are
+/// those of an account that asked for none to be raised.
 #[derive(Args)]
 pub(crate) struct Capacity {
     /// How many fires; some sizes if not given
