@@ -170,6 +170,9 @@ pub struct Record {
     pub status: String,
     /// Its fence.
     pub attempt: u64,
+    /// When it was claimed last, by the clock of its holder: the lease counts from there, though the
+    /// write may arrive seconds later.
+    pub claimed_at: Option<Instant>,
     /// Whether a change of the schedule ended it.
     pub cancelled: bool,
 }

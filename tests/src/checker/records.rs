@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use chrono::Duration;
+
 use super::history::{History, Record, Schedule, is_over, schedule_of};
 use super::{Kind, Violation, blame};
 
@@ -18,7 +20,7 @@ pub(super) fn judge(history: &History, schedule: &Schedule, found: &mut Vec<Viol
             let taken = before.status == "STARTED"
                 && record.status == "STARTED"
                 && record.attempt > before.attempt
-                && record.at - before.at < history.rules.lease - history.rules.skew * 2;
+                && held(before, record) < history.rules.lease - history.rules.skew * 2;
             let risen = is_over(&before.status)
                 && !before.cancelled
                 && (record.status != before.status || record.attempt != before.attempt);
@@ -37,4 +39,9 @@ pub(super) fn judge(history: &History, schedule: &Schedule, found: &mut Vec<Viol
             }
         }
     }
+}
+
+/// How long a claim was held before the next one.
+fn held(before: &Record, next: &Record) -> Duration {
+    next.claimed_at.unwrap_or(next.at) - before.claimed_at.unwrap_or(before.at)
 }

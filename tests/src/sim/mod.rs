@@ -279,6 +279,7 @@ impl Sim {
             run_id: format!("{}@{}", text("schedule_id"), text("run_at")),
             status: text("status").to_owned(),
             attempt: item["attempt"]["N"].as_str().and_then(|n| n.parse().ok()).unwrap_or(0),
+            claimed_at: text("started_at").parse().ok(),
             cancelled: item.get("cancelled_by").is_some_and(|by| !by.is_null()),
         });
         self.lag().forget(now, LONGEST_LAG);
