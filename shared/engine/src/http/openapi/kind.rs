@@ -85,7 +85,8 @@ impl Kind {
             Kind::Text => json!({"type": "string"}),
             Kind::Short(max) => json!({"type": "string", "maxLength": max}),
             Kind::Name => json!({"type": "string", "pattern": NAME}),
-            Kind::Notation(format) => json!({"type": "string", "format": format}),
+            // Whatever the notation, nothing is no text in it.
+            Kind::Notation(format) => json!({"type": "string", "format": format, "minLength": 1}),
             Kind::Whole(min, max) => json!({"type": "integer", "minimum": min, "maximum": max}),
             Kind::Count => json!({"type": "integer", "minimum": 0}),
             Kind::Integer => json!({"type": "integer"}),
