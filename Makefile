@@ -77,13 +77,11 @@ soak: ## Hold a rate of fires in real time with faults on, and judge it (MINUTES
 lint: ## Check format and lints, warnings denied
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path tests/bench/Cargo.toml --check
-	$(CARGO) fmt --manifest-path tests/bench/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
 .PHONY: fmt
 fmt: ## Format the code
 	$(CARGO) fmt --all
-	$(CARGO) fmt --manifest-path tests/bench/Cargo.toml
 	$(CARGO) fmt --manifest-path tests/bench/Cargo.toml
 	. tests/browser/tools.sh && $(PRETTIER) --write
 
@@ -148,4 +146,4 @@ bench-peers: $(BENCH) ## Measure ours beside BullMQ, APScheduler and tokio-cron-
 # Cargo knows what is to be built anew.
 .PHONY: $(BENCH)
 $(BENCH):
-	$(CARGO) build --release --manifest-path tests/bench/Cargo.toml --target-dir target/bench
+	$(CARGO) build --release --locked --manifest-path tests/bench/Cargo.toml --target-dir target/bench

@@ -20,9 +20,12 @@ use serde_json::{Value, json};
 
 use crate::child;
 
+/// No tick of a bench is short of time.
+const PATIENCE: Duration = Duration::minutes(15);
+
 /// Obeys until nobody listens any more. `--meter` counts requests, which takes time.
 pub async fn serve(arguments: &[String]) {
-    log::start("info");
+    log::start_from_environment();
     let meter = arguments.iter().any(|argument| argument == "--meter").then(Meter::new);
     let mut sdk = aws_config::from_env().retry_config(RetryConfig::standard());
     if let Some(meter) = &meter {
@@ -52,7 +55,7 @@ pub async fn serve(arguments: &[String]) {
             "tick" => {
                 meter.iter().for_each(Meter::reset);
                 let begin = Instant::now();
-                let mut answer = handlers::tick(&now, json!({})).await.expect("a tick");
+                let mut answer = handlers::tick(&now, json!({}), SystemTime.now() + PATIENCE).await.expect("a tick");
                 answer["ms"] = json!(begin.elapsed().as_secs_f64() * 1000.0);
                 if let Some(meter) = &meter {
                     answer["requests"] = json!(meter.requests().values().sum::<usize>());
