@@ -17,7 +17,8 @@ use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::byte_stream::ByteStream;
 use serde_json::{Value, json};
 
-const WRITES: [&str; 4] = ["PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"];
+const WRITES: [&str; 5] =
+    ["PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchExecuteStatement"];
 
 const READS: [&str; 3] = ["GetItem", "BatchGetItem", "Query"];
 
@@ -108,9 +109,11 @@ impl HttpConnector for Metered {
             let units: f64 = consumed.iter().filter_map(|c| c["CapacityUnits"].as_f64()).sum();
             // A write whose condition fails costs what it would have cost.
             let failed = if response.status().is_success() { 0.0 } else { 1.0 };
+            let statements = answer["Responses"].as_array().into_iter().flatten();
+            let refused = statements.filter(|statement| statement["Error"].is_object()).count();
             let mut counts = counts.lock().unwrap();
             match is_write {
-                true => counts.write_units += units + failed,
+                true => counts.write_units += units + failed + refused as f64,
                 false => counts.read_units += units,
             }
             drop(counts);

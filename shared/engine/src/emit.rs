@@ -17,10 +17,10 @@ use crate::events::Event;
 use crate::fault::Fault;
 use crate::message::Message;
 use crate::queue::Parcel;
-use crate::store::{Change, Put};
+use crate::store::{Advance, Change, MAX_STATEMENTS, Put};
 
-/// Writes under way at once: enough to hide the latency of DynamoDB.
-const CONCURRENCY: usize = 32;
+/// Calls under way at once, each with some writes: enough to hide the latency of DynamoDB.
+const CONCURRENCY: usize = 8;
 
 /// What an emission did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -94,6 +94,13 @@ struct Work {
     zone_lost: bool,
 }
 
+impl Work {
+    fn advance(&self) -> Advance<'_> {
+        let newest = self.fires.last().map(|fire| &fire.id);
+        Advance { clock: &self.clock, next: self.next_run_at, newest }
+    }
+}
+
 /// Emits what is due of `clocks` within `horizon`. One that fails leaves the others alone.
 pub async fn emit(app: &App, clocks: Vec<Clock>, horizon: &Horizon, now: Instant) -> Report {
     let mut report = Report { due: clocks.len(), ..Report::default() };
@@ -146,14 +153,16 @@ async fn put(
     now: Instant,
     report: &mut Report,
 ) -> Vec<(usize, Parcel)> {
-    let mut puts = Vec::new();
-    for (place, work) in work.iter().enumerate() {
-        puts.extend(work.fires.iter().map(|fire| put_one(app, place, fire)));
-    }
+    let fires: Vec<(usize, &Fire)> = work
+        .iter()
+        .enumerate()
+        .flat_map(|(place, work)| work.fires.iter().map(move |fire| (place, fire)))
+        .collect();
+    let puts: Vec<_> = fires.chunks(MAX_STATEMENTS).map(|fires| put_some(app, fires)).collect();
     let answers: Vec<_> = stream::iter(puts).buffer_unordered(CONCURRENCY).collect().await;
     let mut parcels = Vec::new();
     let mut missed = Vec::new();
-    for (place, id, run, put) in answers {
+    for (place, id, run, put) in answers.into_iter().flatten() {
         let launches = run.status == Status::Enqueued;
         match put {
             Ok(Put::New) if launches => {
@@ -192,8 +201,16 @@ async fn put(
     parcels
 }
 
-async fn put_one(app: &App, place: usize, fire: &Fire) -> (usize, RunId, Run, Result<Put, Fault>) {
-    (place, fire.id.clone(), fire.run.clone(), app.store.put_run(fire).await)
+async fn put_some(
+    app: &App,
+    fires: &[(usize, &Fire)],
+) -> Vec<(usize, RunId, Run, Result<Put, Fault>)> {
+    let only: Vec<&Fire> = fires.iter().map(|(_, fire)| *fire).collect();
+    let puts = app.store.put_runs(&only).await;
+    let answer = |((place, fire), put): (&(usize, &Fire), _)| {
+        (*place, fire.id.clone(), fire.run.clone(), put)
+    };
+    fires.iter().zip(puts).map(answer).collect()
 }
 
 async fn send(app: &App, work: &mut [Work], mut parcels: Vec<(usize, Parcel)>, now: Instant) {
@@ -213,30 +230,29 @@ async fn send(app: &App, work: &mut [Work], mut parcels: Vec<(usize, Parcel)>, n
 }
 
 async fn advance(app: &App, work: &[Work], report: &mut Report) {
-    let advances: Vec<_> = work.iter().map(|work| advance_one(app, work)).collect();
-    let answers: Vec<_> = stream::iter(advances).buffer_unordered(CONCURRENCY).collect().await;
-    for answer in answers {
+    let through: Vec<&Work> = work.iter().filter(|work| work.through).collect();
+    report.failed += work.len() - through.len();
+    let advances: Vec<_> =
+        through.chunks(MAX_STATEMENTS).map(|works| advance_some(app, works)).collect();
+    let answers: Vec<_> = stream::iter(advances).buffered(CONCURRENCY).collect().await;
+    for (work, answer) in through.iter().zip(answers.into_iter().flatten()) {
         match answer {
-            Some((_, Ok(true))) => {}
-            Some((work, Ok(false))) => {
+            Ok(true) => {}
+            Ok(false) => {
                 report.lost += 1;
                 debug!(schedule_id = %work.clock.schedule_id, "clock moved by somebody else");
             }
-            Some((work, Err(fault))) => {
+            Err(fault) => {
                 report.failed += 1;
                 error!(schedule_id = %work.clock.schedule_id, %fault, "not advanced");
             }
-            None => report.failed += 1,
         }
     }
 }
 
-async fn advance_one<'a>(app: &App, work: &'a Work) -> Option<(&'a Work, Result<bool, Fault>)> {
-    if !work.through {
-        return None;
-    }
-    let newest = work.fires.last().map(|fire| &fire.id);
-    Some((work, app.store.advance(&work.clock, work.next_run_at, newest).await))
+async fn advance_some(app: &App, works: &[&Work]) -> Vec<Result<bool, Fault>> {
+    let advances: Vec<_> = works.iter().map(|work| work.advance()).collect();
+    app.store.advance_all(&advances).await
 }
 
 /// What brings a recorded run to the launcher.

@@ -25,6 +25,7 @@ use crate::message::Message;
 use crate::metrics::Metric;
 use crate::store::{Claim, Claimant, Outcome, Slot, Stored};
 use crate::targets::{Accepted, Launch, Refused};
+use crate::together::Together;
 use crate::turns::{self, Waited};
 
 /// A message this much too early is waited for: the queue counts in seconds, a fire in less.
@@ -52,7 +53,9 @@ enum Handled {
 /// Launches the runs of a batch side by side. Messages that shall come again are named in the
 /// answer; the queue deletes the others.
 pub async fn launch_batch(app: &App, event: SqsEvent) -> SqsBatchResponse {
-    let launches: Vec<_> = event.records.iter().map(|message| handle(app, message)).collect();
+    let together = &Together::on(&app.store);
+    let launches = event.records.iter().map(|message| handle(app, together, message));
+    let launches: Vec<_> = launches.collect();
     let answers = join_all(launches).await;
     let mut response = SqsBatchResponse::default();
     let mut report = Report::default();
@@ -115,7 +118,11 @@ impl Report {
     }
 }
 
-async fn handle(app: &App, delivery: &SqsMessage) -> Result<Handled, Fault> {
+async fn handle(
+    app: &App,
+    together: &Together<'_>,
+    delivery: &SqsMessage,
+) -> Result<Handled, Fault> {
     let body = delivery.body.as_deref().unwrap_or_default();
     let message: Message = match serde_json::from_str(body) {
         Ok(message) => message,
@@ -133,7 +140,7 @@ async fn handle(app: &App, delivery: &SqsMessage) -> Result<Handled, Fault> {
         }
     };
     let holder = delivery.message_id.as_deref().unwrap_or_default();
-    let handled = launch(app, &message, holder).await;
+    let handled = launch(app, together, &message, holder).await;
     let run_id = &message.run_id;
     if let Ok(handled) = &handled {
         app.events.tell(&events(run_id, handled)).await;
@@ -185,7 +192,12 @@ fn events(id: &RunId, handled: &Handled) -> Vec<Event> {
     }
 }
 
-async fn launch(app: &App, message: &Message, holder: &str) -> Result<Handled, Fault> {
+async fn launch(
+    app: &App,
+    together: &Together<'_>,
+    message: &Message,
+    holder: &str,
+) -> Result<Handled, Fault> {
     let early = message.launch_at - app.now();
     if early > WORTH_WAITING {
         return Ok(Handled::Again { after_s: early.num_seconds(), why: "too early".to_owned() });
@@ -194,7 +206,7 @@ async fn launch(app: &App, message: &Message, holder: &str) -> Result<Handled, F
         app.time.sleep_until(message.launch_at).await;
     }
     for _ in 0..READS {
-        match try_launch(app, message, holder).await? {
+        match try_launch(app, together, message, holder).await? {
             Some(handled) => return Ok(handled),
             None => continue,
         }
@@ -203,10 +215,15 @@ async fn launch(app: &App, message: &Message, holder: &str) -> Result<Handled, F
 }
 
 /// One try on the schedule as it is now. `None`: it changed meanwhile.
-async fn try_launch(app: &App, message: &Message, holder: &str) -> Result<Option<Handled>, Fault> {
+async fn try_launch(
+    app: &App,
+    together: &Together<'_>,
+    message: &Message,
+    holder: &str,
+) -> Result<Option<Handled>, Fault> {
     let id = &message.run_id;
-    let stored = app.store.schedule(&id.schedule_id).await?;
-    let (clock, spec) = match &stored {
+    let stored = together.schedule(&id.schedule_id).await?;
+    let (clock, spec) = match &*stored {
         Stored::Schedule(both) => (Some(&both.0), Some(&both.1)),
         _ => (None, None),
     };
@@ -266,7 +283,9 @@ async fn try_launch(app: &App, message: &Message, holder: &str) -> Result<Option
     let lease = app.settings.launch_lease;
     let this_call = app.call_id();
     let claimant = Claimant { message: holder, call: &this_call };
-    let run = match app.store.claim_run(id, clock.revision, &claimant, lease, now).await? {
+    let claim =
+        app.store.claim_run_together(together, id, clock.revision, &claimant, lease, now).await?;
+    let run = match claim {
         Claim::Won(run) => run,
         Claim::Changed => return Ok(None),
         Claim::Held(until) => {
@@ -309,7 +328,7 @@ async fn try_launch(app: &App, message: &Message, holder: &str) -> Result<Option
         }
     }
     let holds_slot = overlap != Overlap::Allow;
-    call(app, Claimed { id, run, clock, spec, holds_slot }).await.map(Some)
+    call(app, Claimed { id, run, clock, spec, holds_slot, together }).await.map(Some)
 }
 
 /// Takes a slot, if need be one whose run has ended.
@@ -324,15 +343,16 @@ async fn take_slot(app: &App, clock: &Clock, id: &RunId) -> Result<Slot, Fault> 
 }
 
 /// A run that is ours to launch.
-struct Claimed<'a> {
+struct Claimed<'a, 't> {
     id: &'a RunId,
     run: Run,
     clock: &'a Clock,
     spec: &'a Spec,
     holds_slot: bool,
+    together: &'a Together<'t>,
 }
 
-async fn call(app: &App, claimed: Claimed<'_>) -> Result<Handled, Fault> {
+async fn call(app: &App, claimed: Claimed<'_, '_>) -> Result<Handled, Fault> {
     let Claimed { id, run, clock, spec, .. } = &claimed;
     let workflow = app.workflow(&clock.workflow_id, clock.version).await?;
     let Some(workflow) = workflow else {
@@ -366,7 +386,7 @@ fn too_slow() -> Handled {
 
 async fn record(
     app: &App,
-    claimed: &Claimed<'_>,
+    claimed: &Claimed<'_, '_>,
     workflow: &Arc<Workflow>,
     accepted: Accepted,
 ) -> Result<Handled, Fault> {
@@ -398,7 +418,7 @@ async fn record(
 
 async fn retry_or_fail(
     app: &App,
-    claimed: &Claimed<'_>,
+    claimed: &Claimed<'_, '_>,
     refused: Refused,
 ) -> Result<Handled, Fault> {
     let attempt = claimed.run.attempt;
@@ -422,13 +442,13 @@ async fn retry_or_fail(
 }
 
 /// Ends a run and gives its slot back. If a newer claim has the run, so it has the slot.
-async fn finish(app: &App, claimed: &Claimed<'_>, outcome: &Outcome) -> Result<(), Fault> {
+async fn finish(app: &App, claimed: &Claimed<'_, '_>, outcome: &Outcome) -> Result<(), Fault> {
     let followers = match outcome.status {
         Status::Success => chain::record(app, claimed.clock, claimed.id, &claimed.run).await?,
         _ => Vec::new(),
     };
-    let ended =
-        app.store.finish_run(claimed.id, Some(claimed.run.attempt), outcome, app.now()).await?;
+    let Claimed { id, run, together, .. } = claimed;
+    let ended = app.store.finish_run_together(together, id, run, outcome, app.now()).await?;
     if ended {
         chain::send(app, &followers).await;
         backfill::after_run(app, claimed.id).await;

@@ -29,4 +29,5 @@ pub mod store;
 pub mod tables;
 pub mod targets;
 pub mod tick;
+mod together;
 mod turns;
