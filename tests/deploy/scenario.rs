@@ -36,8 +36,8 @@ fn note(line: &Value) {
 
 async fn live() -> Seen {
     let aws = serve(Arc::new(Mutex::new(Vec::new()))).await;
-    // A share of one: ticks hand over whatever else is due.
-    let settings = [("EVENT_BUS", "ours"), ("DUE_SHARDS", "1"), ("TICK_SHARE", "1")];
+    // A share of two: as few as are written together, and ticks hand over whatever else is due.
+    let settings = [("EVENT_BUS", "ours"), ("DUE_SHARDS", "1"), ("TICK_SHARE", "2")];
     let world = World::with(&settings).await;
     // What a warm function remembers, a cold one reads: each part begins with cold ones.
     let cold = |world| restarted(world, &aws, note);

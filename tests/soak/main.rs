@@ -49,7 +49,7 @@ async fn soak(minutes: i64, rate: i64) -> ExitCode {
     let flaky = Flaky::new(sdk.http_client().expect("a client"), FAULTS);
     let flaky_sdk = sdk.to_builder().http_client(flaky.clone()).build();
     let app = |sdk| {
-        let mut app = App::new(sdk, settings.clone(), time.clone()).expect("an app");
+        let mut app = App::new(sdk, settings.clone(), time.clone());
         app.metrics = metrics::to_nowhere;
         Arc::new(app)
     };

@@ -39,7 +39,7 @@ pub fn restarted(world: World, url: &str, metrics: Sink) -> World {
     let sdk = world.services.sdk().into_builder();
     let sdk = sdk.endpoint_url(url).http_client(world.warden.clone()).build();
     let time = Arc::new(world.time.clone());
-    let mut app = App::new(&sdk, world.app.settings.clone(), time).unwrap();
+    let mut app = App::new(&sdk, world.app.settings.clone(), time);
     app.store = world.app.store.clone();
     app.queue = world.app.queue.clone();
     app.tick_queue = world.app.tick_queue.clone();

@@ -32,6 +32,7 @@ pub fn dynamodb(
         "Query" => ask(body, |request| database.query(request)),
         "Scan" => ask(body, |request| database.scan(request)),
         "TransactWriteItems" => ask(body, |request| database.transact_write_items(request)),
+        "BatchExecuteStatement" => ask(body, |request| database.batch_execute_statement(request)),
         _ => panic!("the simulator does not know {operation}"),
     }
 }
@@ -43,6 +44,27 @@ fn ask<Q: DeserializeOwned, A: Serialize>(
     let request = Q::deserialize(body).expect("a request of the SDK is well-formed");
     let answer = operation(request)?;
     Ok(serde_json::to_value(answer).expect("an answer is JSON"))
+}
+
+/// The table and the key that each statement of a batch is about.
+pub fn statements(body: &Value) -> Vec<(String, Value)> {
+    let about = |statement: &Value| {
+        let text = statement["Statement"].as_str().unwrap_or_default();
+        let table = text.split('"').nth(1).unwrap_or_default().to_owned();
+        // What an update writes stands before its key.
+        let keys = text.find(" WHERE ").unwrap_or(0);
+        let mut key = serde_json::Map::new();
+        for name in ["schedule_id", "run_at", "sk"] {
+            let places = [format!("\"{name}\" = ?"), format!("'{name}': ?")];
+            let place = places.iter().find_map(|place| text[keys..].find(place.as_str()));
+            if let Some(place) = place {
+                let number = text[..keys + place].matches('?').count();
+                key.insert(name.to_owned(), statement["Parameters"][number].clone());
+            }
+        }
+        (table, Value::Object(key))
+    };
+    body["Statements"].as_array().into_iter().flatten().map(about).collect()
 }
 
 /// An item as it is; null if it is not there.

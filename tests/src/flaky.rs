@@ -15,6 +15,8 @@ use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 use serde_json::Value;
 
+use crate::embedded;
+
 /// An HTTP client for the SDK that fails now and then.
 #[derive(Clone, Debug)]
 pub struct Flaky {
@@ -79,10 +81,13 @@ impl Flaky {
     fn note(&self, request: &HttpRequest) {
         let body = request.body().bytes().unwrap_or_default();
         let body: Value = serde_json::from_slice(body).unwrap_or_default();
-        let text = |name: &str| body["Key"][name]["S"].as_str().unwrap_or_default();
         let mut seen = self.seen.lock().unwrap();
         seen.faults += 1;
-        seen.runs.insert(format!("{}@{}", text("schedule_id"), text("run_at")));
+        let statements = embedded::statements(&body).into_iter().map(|(_, key)| key);
+        for key in statements.chain([body["Key"].clone()]) {
+            let text = |name: &str| key[name]["S"].as_str().unwrap_or_default();
+            seen.runs.insert(format!("{}@{}", text("schedule_id"), text("run_at")));
+        }
     }
 }
 

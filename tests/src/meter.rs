@@ -21,7 +21,8 @@ use chrono::Duration;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-const WRITES: [&str; 4] = ["PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"];
+const WRITES: [&str; 5] =
+    ["PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchExecuteStatement"];
 
 const READS: [&str; 4] = ["GetItem", "BatchGetItem", "Query", "Scan"];
 
@@ -167,9 +168,11 @@ impl HttpConnector for Metered {
             let units: f64 = consumed.iter().filter_map(|c| c["CapacityUnits"].as_f64()).sum();
             // A write whose condition fails costs what it would have cost.
             let failed = if response.status().is_success() { 0.0 } else { 1.0 };
+            let statements = answer["Responses"].as_array().into_iter().flatten();
+            let refused = statements.filter(|statement| statement["Error"].is_object()).count();
             let mut counts = counts.lock().unwrap();
             match is_write {
-                true => counts.write_units += units + failed,
+                true => counts.write_units += units + failed + refused as f64,
                 false => counts.read_units += units,
             }
             drop(counts);

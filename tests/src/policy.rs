@@ -95,6 +95,10 @@ pub fn demands(target: &str, path: &str, body: &Value, bus: &str) -> Vec<Demand>
             let writes = body["TransactItems"].as_array().into_iter().flatten();
             writes.flat_map(|write| write.as_object().into_iter().flatten()).map(written).collect()
         }
+        ("DynamoDB_20120810", "BatchExecuteStatement") => {
+            let statements = body["Statements"].as_array().into_iter().flatten();
+            statements.map(stated).collect()
+        }
         ("DynamoDB_20120810", _) => {
             let index = body["IndexName"].as_str().map(|index| format!("/index/{index}"));
             let resource = format!("{}{}", table(text("TableName")), index.unwrap_or_default());
@@ -131,6 +135,17 @@ fn written((kind, write): (&String, &Value)) -> Demand {
         kind => format!("dynamodb:{kind}Item"),
     };
     Demand::new(action, table(write["TableName"].as_str().unwrap_or_default()))
+}
+
+/// What a statement does, and to which table, stands in its text: `UPDATE "runs" SET ...`.
+fn stated(statement: &Value) -> Demand {
+    let text = statement["Statement"].as_str().unwrap_or_default();
+    let action = match text.split(' ').next().unwrap_or_default() {
+        "INSERT" => "dynamodb:PartiQLInsert",
+        "UPDATE" => "dynamodb:PartiQLUpdate",
+        other => return Demand::new(format!("unknown:{other}"), text),
+    };
+    Demand::new(action, table(text.split('"').nth(1).unwrap_or_default()))
 }
 
 fn table(name: &str) -> &str {

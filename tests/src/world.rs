@@ -71,7 +71,7 @@ impl World {
         };
         let settings = services.prepare(&sdk, given).await.unwrap();
         let queues = (settings.launch_queue_url.clone(), settings.tick_queue_url.clone());
-        let mut app = App::new(&sdk, settings, shared).unwrap();
+        let mut app = App::new(&sdk, settings, shared);
         app.metrics = metrics::to_nowhere;
         let app = Arc::new(app);
         let functions = Functions::Here(app.clone());

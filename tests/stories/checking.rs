@@ -88,7 +88,7 @@ async fn a_workflow_that_is_gone_is_a_warning_and_a_failed_run() {
     // A warm launcher knows the version still; one that starts now does not.
     let sdk = world.services.sdk();
     let time = std::sync::Arc::new(world.time.clone());
-    let mut app = App::new(&sdk, world.app.settings.clone(), time).unwrap();
+    let mut app = App::new(&sdk, world.app.settings.clone(), time);
     app.metrics = belfry_engine::metrics::to_nowhere;
     let world = world.replace_app(app);
     world.pass(Duration::hours(1)).await;

@@ -249,7 +249,7 @@ impl Write for Counter {
 async fn functions_log_and_measure_as_much_as_the_cost_ledger_says() {
     let world = world_with(Overlap::Skip, Completion::OnLaunch, 2).await;
     let shared: Arc<dyn belfry_time::Time> = Arc::new(world.time.clone());
-    let mut app = App::new(&world.services.sdk(), world.app.settings.clone(), shared).unwrap();
+    let mut app = App::new(&world.services.sdk(), world.app.settings.clone(), shared);
     app.metrics = |line| METRICS.lock().unwrap().push(line.clone());
     let world = world.replace_app(app);
     let counter = Counter::default();

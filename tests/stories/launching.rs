@@ -256,7 +256,7 @@ async fn a_workflow_that_is_gone_fails_the_run_and_says_so() {
 async fn cold(world: World) -> World {
     let sdk = world.services.sdk();
     let time = std::sync::Arc::new(world.time.clone());
-    let mut app = belfry_engine::app::App::new(&sdk, world.app.settings.clone(), time).unwrap();
+    let mut app = belfry_engine::app::App::new(&sdk, world.app.settings.clone(), time);
     app.metrics = belfry_engine::metrics::to_nowhere;
     world.replace_app(app)
 }

@@ -5,6 +5,7 @@ mod access;
 mod addressing;
 mod api;
 mod backfilling;
+mod batches;
 mod chains;
 mod changes;
 mod checking;

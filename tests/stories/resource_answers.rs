@@ -97,7 +97,7 @@ fn flaky(world: &World, rate: u32) -> App {
     let client = Flaky::new(sdk.http_client().unwrap(), rate);
     let sdk = sdk.to_builder().http_client(client).retry_config(RetryConfig::disabled()).build();
     let time = Arc::new(world.time.clone());
-    let mut app = App::new(&sdk, world.app.settings.clone(), time).unwrap();
+    let mut app = App::new(&sdk, world.app.settings.clone(), time);
     app.metrics = metrics::to_nowhere;
     app
 }
@@ -158,7 +158,7 @@ async fn a_panic_is_answered() {
     let (world, stack) = (World::new().await, Stack::start("billing").await);
     let broken = Broken { asked: AtomicUsize::new(0), now: world.now() };
     let settings = world.app.settings.clone();
-    let app = App::new(&world.services.sdk(), settings, Arc::new(broken)).unwrap();
+    let app = App::new(&world.services.sdk(), settings, Arc::new(broken));
     let event = stack.request("Create", "Nightly", &nightly(), &json!({}));
     let answer = stack.ask_app(&world, &app, &event).await;
     assert_eq!(answer["Status"], "FAILED");
@@ -179,7 +179,7 @@ async fn an_invocation_that_runs_out_of_time_is_answered_before() {
         .endpoint_url(endpoint)
         .build();
     let time = Arc::new(world.time.clone());
-    let app = App::new(&sdk, world.app.settings.clone(), time).unwrap();
+    let app = App::new(&sdk, world.app.settings.clone(), time);
     let event = stack.request("Create", "Nightly", &nightly(), &json!({}));
     let mut asked = Box::pin(stack.ask_app(&world, &app, &event));
     let begin = world.now();

@@ -193,7 +193,7 @@ fn with_settings(world: World, change: impl FnOnce(&mut Settings)) -> World {
     let mut settings = world.app.settings.clone();
     change(&mut settings);
     let sdk = world.services.sdk().into_builder().http_client(world.meter.clone()).build();
-    let mut app = App::new(&sdk, settings, Arc::new(world.time.clone())).unwrap();
+    let mut app = App::new(&sdk, settings, Arc::new(world.time.clone()));
     app.metrics = metrics::to_nowhere;
     world.replace_app(app)
 }
@@ -219,7 +219,7 @@ async fn a_table_that_is_asked_too_much_is_asked_less() {
     let flaky = Flaky::crowded(world.services.sdk().http_client().unwrap(), 8);
     let sdk = world.services.sdk().into_builder().http_client(flaky.clone()).build();
     let settings = world.app.settings.clone();
-    let mut app = App::new(&sdk, settings, Arc::new(world.time.clone())).unwrap();
+    let mut app = App::new(&sdk, settings, Arc::new(world.time.clone()));
     app.metrics = metrics::to_nowhere;
     let world = world.replace_app(app);
     assert_eq!(world.app.writes.width(), 128);

@@ -5,7 +5,7 @@ use belfry_engine::{handlers, log};
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use serde_json::Value;
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     log::start_from_environment();
     let app = &App::from_environment().await?;

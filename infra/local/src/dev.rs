@@ -116,8 +116,7 @@ fn functions(
     given: impl Fn(&str) -> Option<String>,
 ) -> Result<Functions, StartError> {
     let Some(binaries) = &options.processes else {
-        let mut app = App::new(sdk, settings.clone(), time)
-            .map_err(|fault| StartError::Prepare(fault.to_string()))?;
+        let mut app = App::new(sdk, settings.clone(), time);
         app.metrics = if options.metrics { metrics::to_stdout } else { metrics::to_nowhere };
         return Ok(Functions::Here(Arc::new(app)));
     };
@@ -151,7 +150,7 @@ async fn publish_demo(
     time: Arc<dyn Time>,
 ) -> Result<(), StartError> {
     let problem = |e: belfry_engine::fault::Fault| StartError::Prepare(e.to_string());
-    let app = App::new(sdk, settings.clone(), time).map_err(problem)?;
+    let app = App::new(sdk, settings.clone(), time);
     let Ok(id) = "demo".parse() else { return Ok(()) };
     app.store.claim_workflow(&id, EVERYBODY).await.map_err(problem)?;
     let workflow = Workflow {

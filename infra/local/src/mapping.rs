@@ -85,13 +85,15 @@ impl Mapping {
     /// Invokes the function with `messages` and deletes those it did not name.
     pub async fn deliver(&self, messages: Vec<Message>) {
         match self.functions.invoke(self.function, event(&self.queue_url, &messages)).await {
-            Ok(answer) => self.delete(&messages, &failed(&answer)).await,
+            Ok(answer) => self.delete(&messages, &answer).await,
             // All of them come again when their visibility runs out.
             Err(problem) => error!(function = self.function.name(), %problem, "failed"),
         }
     }
 
-    async fn delete(&self, messages: &[Message], keep: &HashSet<String>) {
+    /// Deletes the messages that the function's answer does not name.
+    pub async fn delete(&self, messages: &[Message], answer: &Value) {
+        let keep = failed(answer);
         let mut request = self.client.delete_message_batch().queue_url(&self.queue_url);
         let mut any = false;
         for (place, message) in messages.iter().enumerate() {

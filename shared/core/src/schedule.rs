@@ -198,7 +198,7 @@ impl Timing {
         created_at: Instant,
     ) -> Result<Readable, belfry_cron::CronError> {
         let text = if self.is_silent() { NO_FIRES } else { &self.cron_expr };
-        let cron = Cron::parse(text, seed.as_str())?;
+        let cron = Cron::recall(text, seed.as_str())?;
         let zone = Zone::parse(&self.timezone);
         let zone_lost = zone.is_err();
         let timetable = Timetable::new(cron, zone.unwrap_or(Zone::UTC))

@@ -3,7 +3,8 @@
 use crate::calendar::Calendar;
 use crate::error::CronError;
 use crate::parse::{Fields, Form, parse_form};
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// A parsed expression, valid by construction: it fires at least once.
 ///
@@ -24,6 +25,11 @@ struct Inner {
     text: String,
     kind: Kind,
 }
+
+/// So many expressions are remembered, then it starts over.
+const MAX_KNOWN: usize = 1000;
+
+static KNOWN: LazyLock<Mutex<HashMap<String, Cron>>> = LazyLock::new(Mutex::default);
 
 /// The three ways an expression can fire.
 #[derive(Debug)]
@@ -72,6 +78,30 @@ impl Cron {
         Ok(Cron { inner: Arc::new(Inner { text, kind }) })
     }
 
+    /// The same, remembered: schedules share their expressions, and every fire reads one.
+    ///
+    /// ```
+    /// use belfry_cron::Cron;
+    /// assert_eq!(Cron::recall("0 9 * * *", "a").unwrap().text(), "0 9 * * *");
+    /// ```
+    pub fn recall(text: &str, seed: &str) -> Result<Cron, CronError> {
+        // What has an H may mean something else for each seed.
+        if text.contains(['H', 'h']) {
+            return Cron::parse(text, seed);
+        }
+        let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(cron) = known().get(text) {
+            return Ok(cron.clone());
+        }
+        let cron = Cron::parse(text, seed)?;
+        let mut known = known();
+        if known.len() >= MAX_KNOWN {
+            known.clear();
+        }
+        known.insert(text.to_owned(), cron.clone());
+        Ok(cron)
+    }
+
     /// The expression as the user wrote it, without the spaces around it.
     pub fn text(&self) -> &str {
         &self.inner.text
@@ -97,5 +127,32 @@ impl Cron {
 
     pub(crate) fn kind(&self) -> &Kind {
         &self.inner.kind
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_recalled_is_what_would_be_parsed() {
+        let one = Cron::recall("5 4 * * *", "a").unwrap();
+        let same = Cron::recall("5 4 * * *", "b").unwrap();
+        assert!(Arc::ptr_eq(&one.inner, &same.inner));
+        assert!(Cron::recall("5 24 * * *", "a").is_err());
+        for number in 0..2 * MAX_KNOWN {
+            let text = format!("{} {} {} * *", number % 60, number / 60 % 24, number / 1440 + 1);
+            assert_eq!(Cron::recall(&text, "").unwrap().text(), text);
+        }
+    }
+
+    #[test]
+    fn an_expression_with_an_h_is_read_for_each_seed() {
+        let minutes = |seed: &str| match Cron::recall("H H * * *", seed).unwrap().kind() {
+            Kind::Calendar { calendar, .. } => calendar.next(-1),
+            _ => None,
+        };
+        let first = minutes("a");
+        assert!(["b", "c", "d"].iter().any(|seed| minutes(seed) != first));
     }
 }

@@ -60,25 +60,25 @@ const SDK_ATTEMPTS: u32 = 5;
 
 impl App {
     /// An app on the clients of `sdk`.
-    pub fn new(sdk: &SdkConfig, settings: Settings, time: Arc<dyn Time>) -> Result<App, Fault> {
+    pub fn new(sdk: &SdkConfig, settings: Settings, time: Arc<dyn Time>) -> App {
         let (writes, sends) = (Gate::new(MAX_WRITES), Gate::new(MAX_SENDS));
         let tables = aws_sdk_dynamodb::config::Builder::from(sdk).interceptor(writes.clone());
         let tables = aws_sdk_dynamodb::Client::from_conf(tables.build());
         let queues = aws_sdk_sqs::config::Builder::from(sdk).interceptor(sends.clone());
         let queues = aws_sdk_sqs::Client::from_conf(queues.build());
-        Ok(App {
+        App {
             store: Store::new(tables, &settings),
             tick_queue: TickQueue::new(queues.clone(), &settings),
             queue: Queue::new(queues, &settings, sends),
             writes,
-            targets: Targets::new(sdk, &settings)?,
+            targets: Targets::new(sdk, &settings),
             events: Events::new(sdk, &settings),
             settings,
             time,
             metrics: to_stdout,
             calls: AtomicU64::new(0),
             workflows: Mutex::default(),
-        })
+        }
     }
 
     /// The app of a function in AWS: settings and credentials from the environment.
@@ -89,7 +89,7 @@ impl App {
         })?;
         let retries = RetryConfig::standard().with_max_attempts(SDK_ATTEMPTS);
         let sdk = aws_config::from_env().retry_config(retries).load().await;
-        Ok(App::new(&sdk, settings, Arc::new(SystemTime))?)
+        Ok(App::new(&sdk, settings, Arc::new(SystemTime)))
     }
 
     /// The present moment, in milliseconds: finer is noise in a record.

@@ -9,6 +9,7 @@ use belfry_core::plan::{Fire, Horizon, plan};
 use belfry_core::run::{Run, Status};
 use belfry_core::schedule::Clock;
 use chrono::Duration;
+use futures::future::join_all;
 use futures::{StreamExt, stream};
 use tracing::{debug, error, info, warn};
 
@@ -17,10 +18,10 @@ use crate::events::Event;
 use crate::fault::Fault;
 use crate::message::Message;
 use crate::queue::Parcel;
-use crate::store::{Change, Put};
+use crate::store::{Advance, Change, MAX_STATEMENTS, Put};
 
-/// Writes under way at once: enough to hide the latency of DynamoDB.
-const CONCURRENCY: usize = 32;
+/// Calls under way at once, each with some writes: enough to hide the latency of DynamoDB.
+const CONCURRENCY: usize = 8;
 
 /// What an emission did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -100,6 +101,18 @@ struct Work {
     zone_lost: bool,
 }
 
+impl Work {
+    /// Whether there is nothing to do after all: the index lags, or somebody else came first.
+    fn is_idle(&self) -> bool {
+        self.fires.is_empty() && self.next_run_at == self.clock.next_run_at
+    }
+
+    fn advance(&self) -> Advance<'_> {
+        let newest = self.fires.last().map(|fire| &fire.id);
+        Advance { clock: &self.clock, next: self.next_run_at, newest }
+    }
+}
+
 /// Emits what is due of `clocks` within `horizon`. One that fails leaves the others alone.
 pub async fn emit(app: &App, clocks: Vec<Clock>, horizon: &Horizon, now: Instant) -> Report {
     let mut report = Report { due: clocks.len(), ..Report::default() };
@@ -152,14 +165,16 @@ async fn put(
     now: Instant,
     report: &mut Report,
 ) -> Vec<(usize, Parcel)> {
-    let mut puts = Vec::new();
-    for (place, work) in work.iter().enumerate() {
-        puts.extend(work.fires.iter().map(|fire| put_one(app, place, fire)));
-    }
+    let fires: Vec<(usize, &Fire)> = work
+        .iter()
+        .enumerate()
+        .flat_map(|(place, work)| work.fires.iter().map(move |fire| (place, fire)))
+        .collect();
+    let puts: Vec<_> = fires.chunks(MAX_STATEMENTS).map(|fires| put_some(app, fires)).collect();
     let answers: Vec<_> = stream::iter(puts).buffer_unordered(CONCURRENCY).collect().await;
     let mut parcels = Vec::new();
     let mut missed = Vec::new();
-    for (place, id, run, put) in answers {
+    for (place, id, run, put) in answers.into_iter().flatten() {
         let launches = run.status == Status::Enqueued;
         match put {
             Ok(Put::New) if launches => {
@@ -198,9 +213,27 @@ async fn put(
     parcels
 }
 
-async fn put_one(app: &App, place: usize, fire: &Fire) -> (usize, RunId, Run, Result<Put, Fault>) {
-    let _turn = app.writes.turn().await;
-    (place, fire.id.clone(), fire.run.clone(), app.store.put_run(fire).await)
+/// Records some fires with one call, and those it left open one by one.
+async fn put_some(
+    app: &App,
+    fires: &[(usize, &Fire)],
+) -> Vec<(usize, RunId, Run, Result<Put, Fault>)> {
+    let only: Vec<&Fire> = fires.iter().map(|(_, fire)| *fire).collect();
+    let together = {
+        let _turn = app.writes.turn().await;
+        app.store.put_runs(&only).await
+    };
+    let each = fires.iter().zip(together).map(async |((place, fire), put)| {
+        let put = match put {
+            Some(put) => Ok(put),
+            None => {
+                let _turn = app.writes.turn().await;
+                app.store.put_run(fire).await
+            }
+        };
+        (*place, fire.id.clone(), fire.run.clone(), put)
+    });
+    join_all(each).await
 }
 
 async fn send(app: &App, work: &mut [Work], mut parcels: Vec<(usize, Parcel)>, now: Instant) {
@@ -220,35 +253,42 @@ async fn send(app: &App, work: &mut [Work], mut parcels: Vec<(usize, Parcel)>, n
 }
 
 async fn advance(app: &App, work: &[Work], report: &mut Report) {
-    let advances: Vec<_> = work.iter().map(|work| advance_one(app, work)).collect();
-    let answers: Vec<_> = stream::iter(advances).buffer_unordered(CONCURRENCY).collect().await;
-    for answer in answers {
+    report.failed += work.iter().filter(|work| !work.through).count();
+    let through = work.iter().filter(|work| work.through && !work.is_idle());
+    let through: Vec<&Work> = through.collect();
+    let advances: Vec<_> =
+        through.chunks(MAX_STATEMENTS).map(|works| advance_some(app, works)).collect();
+    let answers: Vec<_> = stream::iter(advances).buffered(CONCURRENCY).collect().await;
+    for (work, answer) in through.iter().zip(answers.into_iter().flatten()) {
         match answer {
-            Some((_, Ok(true))) => {}
-            Some((work, Ok(false))) => {
+            Ok(true) => {}
+            Ok(false) => {
                 report.lost += 1;
                 debug!(schedule_id = %work.clock.schedule_id, "clock moved by somebody else");
             }
-            Some((work, Err(fault))) => {
+            Err(fault) => {
                 report.failed += 1;
                 error!(schedule_id = %work.clock.schedule_id, %fault, "not advanced");
             }
-            None => report.failed += 1,
         }
     }
 }
 
-async fn advance_one<'a>(app: &App, work: &'a Work) -> Option<(&'a Work, Result<bool, Fault>)> {
-    if !work.through {
-        return None;
-    }
-    // Nothing to do after all: the index lags, or somebody else came first.
-    if work.fires.is_empty() && work.next_run_at == work.clock.next_run_at {
-        return Some((work, Ok(true)));
-    }
-    let newest = work.fires.last().map(|fire| &fire.id);
-    let _turn = app.writes.turn().await;
-    Some((work, app.store.advance(&work.clock, work.next_run_at, newest).await))
+/// Moves some clocks with one call, and those it left open one by one.
+async fn advance_some(app: &App, works: &[&Work]) -> Vec<Result<bool, Fault>> {
+    let advances: Vec<_> = works.iter().map(|work| work.advance()).collect();
+    let together = {
+        let _turn = app.writes.turn().await;
+        app.store.advance_all(&advances).await
+    };
+    let each = advances.iter().zip(together).map(async |(to, moved)| match moved {
+        Some(moved) => Ok(moved),
+        None => {
+            let _turn = app.writes.turn().await;
+            app.store.advance(to.clock, to.next, to.newest).await
+        }
+    });
+    join_all(each).await
 }
 
 /// What brings a recorded run to the launcher.

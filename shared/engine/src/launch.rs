@@ -10,7 +10,8 @@ use belfry_core::run::{Reason, Run, Status};
 use belfry_core::schedule::{Clock, Overlap, Spec};
 use belfry_core::workflow::{Completion, Workflow};
 use chrono::Duration;
-use futures::future::join_all;
+use futures::StreamExt;
+use futures::stream::FuturesOrdered;
 use serde_json::Value;
 use tracing::{error, info, warn};
 
@@ -25,6 +26,7 @@ use crate::message::Message;
 use crate::metrics::{self, Metric};
 use crate::store::{Claim, Claimant, Outcome, Slot, Stored};
 use crate::targets::{Accepted, Launch, Refused};
+use crate::together::Together;
 use crate::turns::{self, Waited};
 
 /// A message this much too early is waited for: the queue counts in seconds, a fire in less.
@@ -52,8 +54,10 @@ enum Handled {
 /// Launches the runs of a batch side by side. Messages that shall come again are named in the
 /// answer; the queue deletes the others.
 pub async fn launch_batch(app: &App, event: SqsEvent) -> SqsBatchResponse {
-    let launches: Vec<_> = event.records.iter().map(|message| handle(app, message)).collect();
-    let answers = join_all(launches).await;
+    let together = &Together::on(app);
+    let launches = event.records.iter().map(|message| handle(app, together, message));
+    // Not `join_all`, which asks all of them anew whenever one has something to do.
+    let answers: Vec<_> = launches.collect::<FuturesOrdered<_>>().collect().await;
     let mut response = SqsBatchResponse::default();
     let mut report = Report::default();
     for (message, again) in event.records.iter().zip(answers.iter().map(|a| report.count(a))) {
@@ -112,7 +116,11 @@ impl Report {
     }
 }
 
-async fn handle(app: &App, delivery: &SqsMessage) -> Result<Handled, Fault> {
+async fn handle(
+    app: &App,
+    together: &Together<'_>,
+    delivery: &SqsMessage,
+) -> Result<Handled, Fault> {
     let body = delivery.body.as_deref().unwrap_or_default();
     let message: Message = match serde_json::from_str(body) {
         Ok(message) => message,
@@ -130,10 +138,10 @@ async fn handle(app: &App, delivery: &SqsMessage) -> Result<Handled, Fault> {
         }
     };
     let holder = delivery.message_id.as_deref().unwrap_or_default();
-    let handled = launch(app, &message, holder).await;
+    let handled = launch(app, together, &message, holder).await;
     let run_id = &message.run_id;
     if let Ok(handled) = &handled {
-        app.events.tell(&events(run_id, handled)).await;
+        together.tell(events(run_id, handled)).await;
     }
     match &handled {
         Ok(Handled::Launched { drift_ms, .. }) => info!(%run_id, drift_ms, "launched"),
@@ -182,7 +190,12 @@ fn events(id: &RunId, handled: &Handled) -> Vec<Event> {
     }
 }
 
-async fn launch(app: &App, message: &Message, holder: &str) -> Result<Handled, Fault> {
+async fn launch(
+    app: &App,
+    together: &Together<'_>,
+    message: &Message,
+    holder: &str,
+) -> Result<Handled, Fault> {
     let early = message.launch_at - app.now();
     if early > WORTH_WAITING {
         return Ok(Handled::Again { after_s: early.num_seconds(), why: "too early".to_owned() });
@@ -191,7 +204,7 @@ async fn launch(app: &App, message: &Message, holder: &str) -> Result<Handled, F
         app.time.sleep_until(message.launch_at).await;
     }
     for _ in 0..READS {
-        match try_launch(app, message, holder).await? {
+        match try_launch(app, together, message, holder).await? {
             Some(handled) => return Ok(handled),
             None => continue,
         }
@@ -200,10 +213,15 @@ async fn launch(app: &App, message: &Message, holder: &str) -> Result<Handled, F
 }
 
 /// One try on the schedule as it is now. `None`: it changed meanwhile.
-async fn try_launch(app: &App, message: &Message, holder: &str) -> Result<Option<Handled>, Fault> {
+async fn try_launch(
+    app: &App,
+    together: &Together<'_>,
+    message: &Message,
+    holder: &str,
+) -> Result<Option<Handled>, Fault> {
     let id = &message.run_id;
-    let stored = app.store.schedule(&id.schedule_id).await?;
-    let (clock, spec) = match &stored {
+    let stored = together.schedule(&id.schedule_id).await?;
+    let (clock, spec) = match &*stored {
         Stored::Schedule(both) => (Some(&both.0), Some(&both.1)),
         _ => (None, None),
     };
@@ -263,7 +281,9 @@ async fn try_launch(app: &App, message: &Message, holder: &str) -> Result<Option
     let lease = app.settings.launch_lease;
     let this_call = app.call_id();
     let claimant = Claimant { message: holder, call: &this_call };
-    let run = match app.store.claim_run(id, clock.revision, &claimant, lease, now).await? {
+    let claim =
+        app.store.claim_run_together(together, id, clock.revision, &claimant, lease, now).await?;
+    let run = match claim {
         Claim::Won(run) => run,
         Claim::Changed => return Ok(None),
         Claim::Held(until) => {
@@ -306,7 +326,7 @@ async fn try_launch(app: &App, message: &Message, holder: &str) -> Result<Option
         }
     }
     let holds_slot = overlap != Overlap::Allow;
-    call(app, Claimed { id, run, clock, spec, holds_slot }).await.map(Some)
+    call(app, Claimed { id, run, clock, spec, holds_slot, together }).await.map(Some)
 }
 
 /// Takes a slot, if need be one whose run has ended.
@@ -321,15 +341,16 @@ async fn take_slot(app: &App, clock: &Clock, id: &RunId) -> Result<Slot, Fault> 
 }
 
 /// A run that is ours to launch.
-struct Claimed<'a> {
+struct Claimed<'a, 't> {
     id: &'a RunId,
     run: Run,
     clock: &'a Clock,
     spec: &'a Spec,
     holds_slot: bool,
+    together: &'a Together<'t>,
 }
 
-async fn call(app: &App, claimed: Claimed<'_>) -> Result<Handled, Fault> {
+async fn call(app: &App, claimed: Claimed<'_, '_>) -> Result<Handled, Fault> {
     let Claimed { id, run, clock, spec, .. } = &claimed;
     let workflow = app.workflow(&clock.workflow_id, clock.version).await?;
     let Some(workflow) = workflow else {
@@ -363,7 +384,7 @@ fn too_slow() -> Handled {
 
 async fn record(
     app: &App,
-    claimed: &Claimed<'_>,
+    claimed: &Claimed<'_, '_>,
     workflow: &Arc<Workflow>,
     accepted: Accepted,
 ) -> Result<Handled, Fault> {
@@ -395,7 +416,7 @@ async fn record(
 
 async fn retry_or_fail(
     app: &App,
-    claimed: &Claimed<'_>,
+    claimed: &Claimed<'_, '_>,
     refused: Refused,
 ) -> Result<Handled, Fault> {
     let attempt = claimed.run.attempt;
@@ -419,13 +440,13 @@ async fn retry_or_fail(
 }
 
 /// Ends a run and gives its slot back. If a newer claim has the run, so it has the slot.
-async fn finish(app: &App, claimed: &Claimed<'_>, outcome: &Outcome) -> Result<(), Fault> {
+async fn finish(app: &App, claimed: &Claimed<'_, '_>, outcome: &Outcome) -> Result<(), Fault> {
     let followers = match outcome.status {
         Status::Success => chain::record(app, claimed.clock, claimed.id, &claimed.run).await?,
         _ => Vec::new(),
     };
-    let ended =
-        app.store.finish_run(claimed.id, Some(claimed.run.attempt), outcome, app.now()).await?;
+    let Claimed { id, run, together, .. } = claimed;
+    let ended = app.store.finish_run_together(together, id, run, outcome, app.now()).await?;
     if ended {
         chain::send(app, &followers).await;
         backfill::after_run(app, claimed.id).await;

@@ -6,6 +6,8 @@ use belfry_core::instant::Instant;
 use chrono::Duration;
 use serde_json::{Value, json};
 
+use crate::embedded;
+
 /// The key attributes of an index.
 struct Index {
     name: &'static str,
@@ -120,6 +122,7 @@ pub(super) fn written(operation: &str, body: &Value) -> Vec<(String, Value)> {
             .filter_map(|item| item.as_object()?.values().next())
             .map(one)
             .collect(),
+        "BatchExecuteStatement" => embedded::statements(body),
         _ => Vec::new(),
     };
     // Workflows never change, and no index is of them.

@@ -230,7 +230,7 @@ fn apps(sim: &Arc<Sim>, sdk: &SdkConfig, settings: &Settings, skew_ms: i64) -> A
                 let wrong_by = TimeDelta::milliseconds(sim.dice().between(-skew_ms, skew_ms))
                     + TimeDelta::microseconds(number);
                 let time = Arc::new(sim.time.wrong_by(wrong_by));
-                let mut app = App::new(sdk, settings.clone(), time).expect("an app");
+                let mut app = App::new(sdk, settings.clone(), time);
                 app.metrics = metrics::to_nowhere;
                 Arc::new(app)
             })

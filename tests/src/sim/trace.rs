@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::embedded;
+
 /// What a request is about.
 pub(super) fn about(operation: &str, body: &Value) -> String {
     match operation {
@@ -28,6 +30,16 @@ pub(super) fn about(operation: &str, body: &Value) -> String {
         "TransactWriteItems" => {
             let puts = body["TransactItems"].as_array().into_iter().flatten();
             puts.map(|put| key(&put["Put"]["Item"])).collect::<Vec<_>>().join(" ")
+        }
+        "BatchExecuteStatement" => {
+            let statements = body["Statements"].as_array().into_iter().flatten();
+            let verb = |statement: &Value| {
+                let text = statement["Statement"].as_str().unwrap_or_default();
+                text.split(' ').next().unwrap_or_default().to_owned()
+            };
+            let keys = embedded::statements(body).into_iter().map(|(_, of)| key(&of));
+            let about = statements.map(verb).zip(keys).map(|(verb, key)| format!("{verb} {key}"));
+            about.collect::<Vec<_>>().join(", ")
         }
         _ => String::new(),
     }

@@ -165,6 +165,14 @@ impl Sim {
         let Some(who) = who else { return self.write(&asked.operation, &body) };
         let by_api = who.function == Function::Api;
         match self.mutation {
+            None if asked.operation == "BatchExecuteStatement" => {
+                return self.statements(&body, who);
+            }
+            // Mutations know the calls that statements stand for.
+            Some(_) if asked.operation == "BatchExecuteStatement" => {
+                let code = "com.amazonaws.dynamodb.v20120810#AccessDeniedException";
+                return Reply { status: 400, body: json!({"__type": code, "message": "no"}) };
+            }
             Some(mutation) if mutation.swallows(by_api, &body) => {
                 return Reply { status: 200, body: json!({}) };
             }
@@ -194,6 +202,41 @@ impl Sim {
         self.write(&asked.operation, &body)
     }
 
+    /// A batch of statements, of which some fail alone: before they are done, or after.
+    fn statements(&self, body: &Value, who: &Invocation) -> Reply {
+        let fate = |_: &Value| {
+            let (mut dice, mut faults) = (self.dice(), self.faults());
+            let rate = faults.failed_entry;
+            (faults.strikes(&mut dice, rate), dice.chance(5000))
+        };
+        let all = body["Statements"].as_array().into_iter().flatten();
+        let all: Vec<_> = all.map(|statement| (statement, fate(statement))).collect();
+        let done = |(fails, late): (bool, bool)| !fails || late;
+        let to_do: Vec<_> = all.iter().filter(|(_, fate)| done(*fate)).map(|(s, _)| s).collect();
+        let mut answers = Vec::new();
+        if !to_do.is_empty() {
+            let reply = self.write("BatchExecuteStatement", &json!({"Statements": to_do}));
+            if reply.status != 200 {
+                return reply;
+            }
+            answers = reply.body["Responses"].as_array().cloned().unwrap_or_default();
+        }
+        let mut answers = answers.into_iter();
+        let answer = |(statement, (fails, late)): &(&Value, (bool, bool))| {
+            let answer = done((*fails, *late)).then(|| answers.next()).flatten();
+            if !fails {
+                return answer.unwrap_or_default();
+            }
+            self.executor().trouble(who, statement);
+            let code = if *late { "InternalServerError" } else { "ThrottlingError" };
+            json!({"Error": {"Code": code, "Message": "no luck"}})
+        };
+        Reply {
+            status: 200,
+            body: json!({"Responses": all.iter().map(answer).collect::<Vec<_>>()}),
+        }
+    }
+
     /// An operation of the embedded DynamoDB, with what it does to records and indexes noted.
     fn write(&self, operation: &str, body: &Value) -> Reply {
         let answer = embedded::dynamodb(&self.database, operation, body);
@@ -205,7 +248,10 @@ impl Sim {
                 return Reply { status: error.status_code(), body };
             }
         };
-        for (table, key) in index::written(operation, body) {
+        for (place, (table, key)) in index::written(operation, body).into_iter().enumerate() {
+            if answer["Responses"][place]["Error"].is_object() {
+                continue;
+            }
             let item = embedded::item(&self.database, &table, &key);
             self.lag().note(&key, &item, now);
             if table == RUNS {

@@ -52,7 +52,7 @@ pub(crate) async fn unavailable(
     event: &Value,
 ) -> Handled {
     let request = read(event)?;
-    let guard = Guard::new(reachable, post::TIMEOUT)?;
+    let guard = Guard::new(reachable, post::TIMEOUT);
     let post = post::admit(&guard, &request.response_url)?;
     let answer = Answer::Failed { reason: format!("Belfry's function cannot start: {problem}") };
     let status = tell(&request, &answer);

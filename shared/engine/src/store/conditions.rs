@@ -78,3 +78,13 @@ pub(super) const OWNER_HAS_ROOM: &str = "attribute_not_exists(schedules) OR sche
 
 /// A caller's key stands for one run until it is forgotten.
 pub(super) const KEY_IS_NEW: &str = "attribute_not_exists(run_id) OR expires_at < :now";
+
+/// [`CLOCK_IS_AS_READ`] as a statement says it.
+pub(super) const CLOCK_STANDS: &str = "\"next_run_at\" = ? AND \"revision\" = ?";
+
+/// What most claims find of [`RUN_IS_FREE`]: nobody has had the run, and no change met it.
+pub(super) const RUN_IS_UNTOUCHED: &str =
+    "\"status\" = ? AND \"revision\" <= ? AND \"attempt\" = 0 AND \"settled_by\" IS MISSING";
+
+/// [`CLAIM_IS_NEWEST`] as a statement says it.
+pub(super) const CLAIM_STANDS: &str = "\"status\" = ? AND \"attempt\" = ?";

@@ -14,6 +14,7 @@ mod queued;
 mod runs;
 mod schedules;
 mod sets;
+mod statements;
 mod sweep;
 mod workflows;
 
@@ -33,6 +34,8 @@ pub use limits::Spent;
 pub use listing::Owned;
 pub use runs::{Claim, Claimant, History, HistoryQuery, Outcome, Put};
 pub use schedules::{Change, Created, Edit, Link, Saved, Stored};
+pub use statements::Advance;
+pub(crate) use statements::{MAX_STATEMENTS, Said, Statement};
 pub use workflows::{Published, VersionHead, Versions};
 
 use crate::fault::{Fault, sdk};

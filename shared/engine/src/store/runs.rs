@@ -115,17 +115,7 @@ impl Store {
     /// Records a fire if nobody has: the put is the claim of that fire.
     pub async fn put_run(&self, fire: &Fire) -> Result<Put, Fault> {
         let doing = || format!("claim fire {}", fire.id);
-        let mut item: Item =
-            serde_dynamo::to_item(&fire.run).map_err(|e| Fault::new(doing(), e))?;
-        item.extend(run_key(&fire.id));
-        item.insert(FORMAT.0.into(), number(FORMAT.1));
-        if fire.run.status.is_terminal() {
-            item.insert(EXPIRES_AT.into(), self.expires_at(fire.run.enqueued_at));
-        } else {
-            // Status changes leave it alone: an index entry is paid for once.
-            let look_at = fire.run.launch_at.max(fire.run.enqueued_at) + self.lost_after;
-            item.insert(SWEEP.into(), text(self.sweep_bucket(&fire.id, look_at)));
-        }
+        let item = self.run_item(fire)?;
         let put = self
             .client
             .put_item()
@@ -149,6 +139,22 @@ impl Store {
                 _ => Err(sdk(doing())(error)),
             },
         }
+    }
+
+    /// What is put of a fire.
+    pub(super) fn run_item(&self, fire: &Fire) -> Result<Item, Fault> {
+        let mut item: Item = serde_dynamo::to_item(&fire.run)
+            .map_err(|e| Fault::new(format!("claim fire {}", fire.id), e))?;
+        item.extend(run_key(&fire.id));
+        item.insert(FORMAT.0.into(), number(FORMAT.1));
+        if fire.run.status.is_terminal() {
+            item.insert(EXPIRES_AT.into(), self.expires_at(fire.run.enqueued_at));
+        } else {
+            // Status changes leave it alone: an index entry is paid for once.
+            let look_at = fire.run.launch_at.max(fire.run.enqueued_at) + self.lost_after;
+            item.insert(SWEEP.into(), text(self.sweep_bucket(&fire.id, look_at)));
+        }
+        Ok(item)
     }
 
     /// Remembers for a day which run a caller's key stands for. Answers with the run it stands for:

@@ -1,6 +1,6 @@
 //! Schedules as their makers change them: clock, spec and change log, written together.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
@@ -15,7 +15,7 @@ use chrono::SecondsFormat;
 
 use super::clocks::{is_deleted, read_clock};
 use super::expression::Update;
-use super::{FORMAT, Item, PAUSES, Store, conditions, number, part_key, string, text};
+use super::{FORMAT, Item, MAX_BATCH, PAUSES, Store, conditions, number, part_key, string, text};
 use crate::fault::{Fault, Unreadable, sdk};
 use crate::tables::{
     CHANGE, CLOCK, DUE_SHARD, EXPIRES_AT, NEXT_RUN_AT, PART, SCHEDULE_ID, SPEC, USER_ID, WAKE,
@@ -96,30 +96,54 @@ const OPTIONAL: [&str; 6] =
 const NOT_THE_USERS: [&str; 7] =
     [SCHEDULE_ID, "last_run_at", "last_run_id", "active", "then", "last_claimed", "created_at"];
 
+fn read_stored(id: &ScheduleId, clock: Option<Item>, spec: Option<Item>) -> Result<Stored, Fault> {
+    match (clock, spec) {
+        (Some(clock), _) if is_deleted(&clock) => {
+            let revision = clock.get("revision").and_then(|v| v.as_n().ok()?.parse().ok());
+            let then = clock.get("then").and_then(|then| then.as_ss().ok());
+            let then = then.into_iter().flatten().filter_map(|id| id.parse().ok()).collect();
+            Ok(Stored::Deleted { revision: revision.unwrap_or(0), then })
+        }
+        (Some(clock), Some(spec)) => {
+            let spec = read_spec(id, spec)?;
+            Ok(Stored::Schedule(Box::new((read_clock(clock)?, spec))))
+        }
+        _ => Ok(Stored::Nothing),
+    }
+}
+
 impl Store {
     /// A schedule as it is at this moment.
     pub async fn schedule(&self, id: &ScheduleId) -> Result<Stored, Fault> {
-        let keys = vec![part_key(id, CLOCK), part_key(id, SPEC)];
-        let (mut clock, mut spec) = (None, None);
-        for item in self.get_all(&self.schedules, keys, true).await? {
-            match string(&item, PART) {
-                Some(CLOCK) => clock = Some(item),
-                _ => spec = Some(item),
+        let mut found = self.stored(std::slice::from_ref(id)).await?;
+        found.remove(id).unwrap_or(Ok(Stored::Nothing))
+    }
+
+    /// Some schedules as they are at this moment. One that cannot be read stands for itself; one
+    /// that is not there is left out.
+    pub async fn stored(
+        &self,
+        ids: &[ScheduleId],
+    ) -> Result<HashMap<ScheduleId, Result<Stored, Fault>>, Fault> {
+        let mut parts: HashMap<ScheduleId, (Option<Item>, Option<Item>)> = HashMap::new();
+        for ids in ids.chunks(MAX_BATCH / 2) {
+            let keys = ids.iter().flat_map(|id| [part_key(id, CLOCK), part_key(id, SPEC)]);
+            for item in self.get_all(&self.schedules, keys.collect(), true).await? {
+                let Some(id) = string(&item, SCHEDULE_ID).and_then(|id| id.parse().ok()) else {
+                    continue;
+                };
+                let (clock, spec) = parts.entry(id).or_default();
+                match string(&item, PART) {
+                    Some(CLOCK) => *clock = Some(item),
+                    _ => *spec = Some(item),
+                }
             }
         }
-        match (clock, spec) {
-            (Some(clock), _) if is_deleted(&clock) => {
-                let revision = clock.get("revision").and_then(|v| v.as_n().ok()?.parse().ok());
-                let then = clock.get("then").and_then(|then| then.as_ss().ok());
-                let then = then.into_iter().flatten().filter_map(|id| id.parse().ok()).collect();
-                Ok(Stored::Deleted { revision: revision.unwrap_or(0), then })
-            }
-            (Some(clock), Some(spec)) => {
-                let spec = read_spec(id, spec)?;
-                Ok(Stored::Schedule(Box::new((read_clock(clock)?, spec))))
-            }
-            _ => Ok(Stored::Nothing),
-        }
+        let stored = parts.into_iter().map(|(id, (clock, spec))| {
+            let stored = read_stored(&id, clock, spec);
+            (id, stored)
+        });
+        Ok(stored.collect())
     }
 
     /// Writes a new schedule, if its owner has fewer than `most`.

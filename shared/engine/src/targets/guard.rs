@@ -7,6 +7,7 @@
 use std::error::Error;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use belfry_core::network::Reachable;
@@ -14,36 +15,44 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 
-use crate::fault::{Fault, sdk};
-
 /// Clients that reach only what they may.
 pub(crate) struct Guard {
     reachable: Reachable,
-    tls: Client,
-    plain: Client,
+    timeout: Duration,
+    tls: OnceLock<Client>,
+    plain: OnceLock<Client>,
 }
 
 impl Guard {
-    pub(crate) fn new(reachable: &Reachable, timeout: Duration) -> Result<Guard, Fault> {
-        let client = |tls: bool| {
-            Client::builder()
-                .timeout(timeout)
-                .redirect(Policy::none())
-                // A proxy would look names up by itself.
-                .no_proxy()
-                .https_only(tls)
-                .dns_resolver(Resolver { reachable: reachable.clone(), tls })
-                .user_agent(concat!("belfry/", env!("CARGO_PKG_VERSION")))
-                .build()
-                .map_err(sdk("make an HTTP client"))
-        };
-        Ok(Guard { reachable: reachable.clone(), tls: client(true)?, plain: client(false)? })
+    pub(crate) fn new(reachable: &Reachable, timeout: Duration) -> Guard {
+        let (tls, plain) = (OnceLock::new(), OnceLock::new());
+        Guard { reachable: reachable.clone(), timeout, tls, plain }
     }
 
     /// The client for a URL, and the URL as it is understood.
     pub(crate) fn admit(&self, url: &str) -> Result<(&Client, Url), String> {
         let (url, tls) = judge(url, &self.reachable)?;
-        Ok((if tls { &self.tls } else { &self.plain }, url))
+        Ok((self.client(tls)?, url))
+    }
+
+    /// Made when it is first used: it reads every certificate of the machine, and most functions
+    /// call no target.
+    fn client(&self, tls: bool) -> Result<&Client, String> {
+        let place = if tls { &self.tls } else { &self.plain };
+        if let Some(made) = place.get() {
+            return Ok(made);
+        }
+        let client = Client::builder()
+            .timeout(self.timeout)
+            .redirect(Policy::none())
+            // A proxy would look names up by itself.
+            .no_proxy()
+            .https_only(tls)
+            .dns_resolver(Resolver { reachable: self.reachable.clone(), tls })
+            .user_agent(concat!("belfry/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|problem| format!("cannot be called: {problem}"))?;
+        Ok(place.get_or_init(|| client))
     }
 }
 

@@ -10,7 +10,6 @@ use sha2::Sha256;
 
 use super::guard::{Guard, Unreachable};
 use super::{Accepted, Refused};
-use crate::fault::Fault;
 use crate::settings::Settings;
 
 /// More of an answer is not read: a run record keeps little of it.
@@ -22,10 +21,10 @@ pub(super) struct Http {
 }
 
 impl Http {
-    pub(super) fn new(settings: &Settings) -> Result<Http, Fault> {
+    pub(super) fn new(settings: &Settings) -> Http {
         let timeout = settings.target_timeout.to_std().unwrap_or_default();
-        let guard = Guard::new(&settings.reachable, timeout)?;
-        Ok(Http { guard, signing_key: settings.signing_key.0.clone() })
+        let guard = Guard::new(&settings.reachable, timeout);
+        Http { guard, signing_key: settings.signing_key.0.clone() }
     }
 
     /// Posts `body`. A 2xx accepts the run; what may pass is retried, what will not pass is not.
@@ -148,7 +147,7 @@ mod tests {
                 row.default.is_none().then(|| "a text of some length".to_owned())
             }
         });
-        Http::new(&settings.unwrap()).unwrap()
+        Http::new(&settings.unwrap())
     }
 
     /// A server that answers every request with `answer`, and counts connections.

@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 
 pub(crate) use guard::{Guard, problem as url_problem};
 
-use crate::fault::Fault;
 use crate::queue::group;
 use crate::run_token;
 use crate::settings::{Secret, Settings};
@@ -125,15 +124,15 @@ impl Targets {
     }
 
     /// Clients for every kind of target. They connect when they are first used.
-    pub fn new(sdk: &SdkConfig, settings: &Settings) -> Result<Targets, Fault> {
-        Ok(Targets {
-            http: http::Http::new(settings)?,
+    pub fn new(sdk: &SdkConfig, settings: &Settings) -> Targets {
+        Targets {
+            http: http::Http::new(settings),
             sqs: aws_sdk_sqs::Client::new(sdk),
             lambda: aws_sdk_lambda::Client::new(sdk),
             step_functions: aws_sdk_sfn::Client::new(sdk),
             events: aws_sdk_eventbridge::Client::new(sdk),
             run_token_key: settings.run_token_key.clone(),
-        })
+        }
     }
 
     /// Launches a run at its target.
