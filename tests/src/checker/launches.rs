@@ -35,7 +35,13 @@ pub(super) fn judge(history: &History, schedule: &Schedule, found: &mut Vec<Viol
 /// its caller was in trouble afterwards, or the run is tracked and its message came again after
 /// the lease.
 fn was_needed(history: &History, first: &Call, second: &Call) -> bool {
-    let lease_is_over = second.at - first.at >= history.rules.lease - history.rules.skew * 2;
+    let claims = history
+        .records
+        .iter()
+        .filter(|record| record.run_id == first.run_id && record.attempt == first.fence);
+    // A launcher that is refused for a while calls long after its lease began.
+    let claimed_at = claims.filter_map(|record| record.claimed_at).min().unwrap_or(first.at);
+    let lease_is_over = second.at - claimed_at >= history.rules.lease - history.rules.skew * 2;
     match first.answer {
         Answer::Refused | Answer::Lost | Answer::AcceptedThenTrouble => true,
         Answer::Accepted => first.tracked && lease_is_over,

@@ -99,6 +99,24 @@ fn a_fire_without_a_record_is_lost() {
 }
 
 #[test]
+fn a_tracked_run_whose_message_came_again_after_its_lease_is_launched_again() {
+    let mut history = history();
+    history.calls[1].tracked = true;
+    history.calls.push(Call { at: at("00:02:45"), fence: 2, ..call("00:02:00") });
+    check(&history, &[Kind::Duplicate]);
+    // It was claimed a while before its launcher got through.
+    history.records.push(Record {
+        at: at("00:01:45"),
+        run_id: history.calls[1].run_id.clone(),
+        status: "STARTED".to_owned(),
+        attempt: 1,
+        claimed_at: Some(at("00:01:45")),
+        cancelled: false,
+    });
+    check(&history, &[]);
+}
+
+#[test]
 fn a_second_launch_needs_a_reason() {
     let mut history = history();
     history.calls.push(Call { at: at("00:02:05"), ..call("00:02:00") });
