@@ -22,10 +22,10 @@ async fn one(report: &mut Report, due: usize) {
     system.tick().await;
     let at = now() - chrono::Duration::seconds(10);
     system.schedules("due", due, &text(at), &only(at)).await;
-    let before = (system.functions.cpu(), system.services.cpu());
+    let before = system.cpu();
     let answer = system.tick().await;
-    let ours = system.functions.cpu() - before.0;
-    let theirs = system.services.cpu() - before.1;
+    let used = system.cpu();
+    let (ours, theirs) = (used.0 - before.0, used.1 - before.1);
     assert_eq!(answer["emitted"], due, "{answer}");
     let rate = due as f64 / (answer["ms"].as_f64().unwrap_or(1.0) / 1000.0);
     let group = format!("tick, {due} due");
@@ -37,7 +37,7 @@ async fn one(report: &mut Report, due: usize) {
         report.add(&group, "peak memory of the tick", system.functions.peak_memory(), "MiB");
         return;
     }
-    let before = (system.functions.cpu(), system.services.cpu());
+    let before = system.cpu();
     let begin = Instant::now();
     system.functions.ask(json!({"do": "drain"})).await;
     let arrived = system.executor.arrivals(due, Duration::from_secs(120)).await;
@@ -45,8 +45,8 @@ async fn one(report: &mut Report, due: usize) {
     let took = begin.elapsed();
     // The records of the last ones are still being written.
     tokio::time::sleep(Duration::from_millis(300)).await;
-    let ours = system.functions.cpu() - before.0;
-    let theirs = system.services.cpu() - before.1;
+    let used = system.cpu();
+    let (ours, theirs) = (used.0 - before.0, used.1 - before.1);
     let group = format!("launch, {due} waiting");
     report.add(&group, "launches", due as f64 / took.as_secs_f64(), "/s");
     report.add(&group, "CPU of the launcher per fire", each(ours), "µs");

@@ -9,7 +9,7 @@ use belfry_engine::app::App;
 use belfry_engine::settings::Settings;
 use belfry_engine::{handlers, log, metrics};
 use belfry_local::functions::{Function, Functions};
-use belfry_local::mapping::Mapping;
+use belfry_local::mapping::{self, Mapping};
 use belfry_local::services::local_default;
 use belfry_local::tokens::{Issuer, TTL, all_scopes};
 use belfry_local::{gateway, rules};
@@ -17,9 +17,15 @@ use belfry_tests::{Meter, world};
 use belfry_time::{ManualTime, SystemTime, Time};
 use chrono::Duration;
 use serde_json::{Value, json};
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 
 use crate::child;
 
+/// The name of the thread that stands for Lambda's poller.
+pub const MAPPING: &str = "mapping";
+/// Launchers under way at once, as in the local system.
+const LAUNCHERS: usize = 64;
 /// No tick of a bench is short of time.
 const PATIENCE: Duration = Duration::minutes(15);
 
@@ -37,7 +43,7 @@ pub async fn serve(arguments: &[String]) {
     })
     .expect("settings");
     let app = |time: Arc<dyn Time>| {
-        let mut app = App::new(&sdk, settings.clone(), time).expect("an app");
+        let mut app = App::new(&sdk, settings.clone(), time);
         app.metrics = metrics::to_nowhere;
         Arc::new(app)
     };
@@ -47,7 +53,6 @@ pub async fn serve(arguments: &[String]) {
         let client = aws_sdk_sqs::Client::new(&sdk);
         Mapping::new(client, &settings.launch_queue_url, functions.clone())
     };
-    let key = Issuer::new_key().expect("a key");
     child::answer(&json!({"ready": true}));
     child::orders(async |order: Value| {
         let text = |name: &str| order[name].as_str().unwrap_or_default();
@@ -55,7 +60,9 @@ pub async fn serve(arguments: &[String]) {
             "tick" => {
                 meter.iter().for_each(Meter::reset);
                 let begin = Instant::now();
-                let mut answer = handlers::tick(&now, json!({}), SystemTime.now() + PATIENCE).await.expect("a tick");
+                let mut answer = handlers::tick(&now, json!({}), SystemTime.now() + PATIENCE)
+                    .await
+                    .expect("a tick");
                 answer["ms"] = json!(begin.elapsed().as_secs_f64() * 1000.0);
                 if let Some(meter) = &meter {
                     answer["requests"] = json!(meter.requests().values().sum::<usize>());
@@ -79,17 +86,18 @@ pub async fn serve(arguments: &[String]) {
                 }
             }
             "drain" => {
-                tokio::spawn(mapping().run());
+                map(now.clone());
                 json!({})
             }
             "run" => {
-                tokio::spawn(mapping().run());
+                map(now.clone());
                 let rate = Duration::milliseconds(order["tick_ms"].as_i64().unwrap_or(1000));
                 let time: Arc<dyn Time> = Arc::new(SystemTime);
                 tokio::spawn(rules::run(functions.clone(), Function::Tick, time, rate));
                 json!({})
             }
             "gateway" => {
+                let key = Issuer::new_key().expect("a key");
                 let issuer = || Issuer::of_key(&key).expect("an issuer");
                 let token = issuer().issue("ann", &all_scopes(), TTL, SystemTime.now());
                 let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -114,4 +122,38 @@ pub async fn serve(arguments: &[String]) {
         }
     })
     .await;
+}
+
+/// The event source mapping from the launch queue, which is Lambda's and no function's: in a thread
+/// of its own, so that its time is told from theirs.
+fn map(app: Arc<App>) {
+    let functions = Handle::current();
+    let serve = async move {
+        let sdk = aws_config::from_env().load().await;
+        let client = aws_sdk_sqs::Client::new(&sdk);
+        let queue_url = app.settings.launch_queue_url.clone();
+        let mapping = Mapping::new(client, &queue_url, Functions::Here(app.clone()));
+        let room = Arc::new(Semaphore::new(LAUNCHERS));
+        loop {
+            let permit = room.clone().acquire_owned().await.expect("room");
+            let messages = mapping.receive(20).await;
+            if messages.is_empty() {
+                continue;
+            }
+            let (app, mapping) = (app.clone(), mapping.clone());
+            let event = mapping::event(&queue_url, &messages);
+            let launch = functions.spawn(async move { handlers::launcher(&app, event).await });
+            tokio::spawn(async move {
+                if let Ok(Ok(answer)) = launch.await {
+                    mapping.delete(&messages, &answer).await;
+                }
+                drop(permit);
+            });
+        }
+    };
+    let run = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(serve);
+    };
+    std::thread::Builder::new().name(MAPPING.to_owned()).spawn(run).expect("a thread");
 }

@@ -19,7 +19,8 @@ pub async fn measure(report: &mut Report) {
         return;
     }
     for (function, order) in [("tick", "tick"), ("launcher", "deliver")] {
-        let (few, many) = (count(order, SIZES.0).await, count(order, SIZES.1).await);
+        let few = count(function, order, SIZES.0).await;
+        let many = count(function, order, SIZES.1).await;
         let (Some(few), Some(many)) = (few, many) else {
             report.note(&format!("instructions of the {function} not counted: callgrind failed"));
             continue;
@@ -29,7 +30,7 @@ pub async fn measure(report: &mut Report) {
     }
 }
 
-async fn count(order: &str, due: usize) -> Option<f64> {
+async fn count(function: &str, order: &str, due: usize) -> Option<f64> {
     let mut system = System::start(&[], &[]).await;
     let at = now() - chrono::Duration::seconds(10);
     system.schedules("due", due, &text(at), &only(at)).await;
@@ -37,7 +38,9 @@ async fn count(order: &str, due: usize) -> Option<f64> {
         system.tick().await;
     }
     let mut valgrind = Command::new("valgrind");
-    valgrind.args(["--tool=callgrind", "--callgrind-out-file=target/bench/callgrind.out"]);
+    // To be looked into by `callgrind_annotate --inclusive=yes`.
+    let out = format!("--callgrind-out-file=target/bench/callgrind.{function}");
+    valgrind.arg("--tool=callgrind").arg(out);
     let mut functions = system.functions_under(valgrind).await;
     functions.ask(json!({"do": order})).await;
     let said = functions.end().await;

@@ -33,7 +33,21 @@ pub fn busy() -> (u64, u64) {
 
 /// What a process and its ended children have used of a core.
 pub fn cpu(pid: u32) -> Duration {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    cpu_by(&format!("/proc/{pid}/stat"))
+}
+
+/// What the threads of a process that have this name have used of a core.
+pub fn cpu_of_threads(pid: u32, name: &str) -> Duration {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let is_named = |folder: &std::path::PathBuf| {
+        fs::read_to_string(folder.join("comm")).is_ok_and(|comm| comm.trim_end() == name)
+    };
+    let named = threads.map(|thread| thread.path()).filter(is_named);
+    named.map(|folder| cpu_by(&folder.join("stat").to_string_lossy())).sum()
+}
+
+fn cpu_by(file: &str) -> Duration {
+    let text = fs::read_to_string(file).unwrap_or_default();
     // The name, in brackets, may hold spaces.
     let fields: Vec<&str> =
         text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();

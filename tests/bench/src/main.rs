@@ -30,8 +30,12 @@ fn main() -> ExitCode {
     let is_quick = arguments.iter().any(|argument| argument == "--quick");
     let named: Vec<&str> =
         arguments.iter().skip(1).map(String::as_str).filter(|a| !a.starts_with("--")).collect();
-    let threads = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = threads.expect("a runtime");
+    let mut threads = match arguments.first().map(String::as_str) {
+        // As the functions' binaries are built: an instance of Lambda has a core or less.
+        Some("functions") => tokio::runtime::Builder::new_current_thread(),
+        _ => tokio::runtime::Builder::new_multi_thread(),
+    };
+    let runtime = threads.enable_all().build().expect("a runtime");
     match arguments.first().map(String::as_str) {
         Some("services") => runtime.block_on(services::serve(&arguments[1..])),
         Some("functions") => runtime.block_on(functions::serve(&arguments[1..])),

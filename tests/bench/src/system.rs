@@ -1,10 +1,14 @@
 //! A system to measure: services and functions in processes of their own, the target in this one.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use tokio::process::Command;
 
 use crate::child::Child;
 use crate::executor::Executor;
+use crate::functions::MAPPING;
+use crate::machine;
 use crate::services::SIGNING_KEY;
 
 /// A second that no schedule of a bench fires at by itself.
@@ -83,6 +87,13 @@ impl System {
             "do": "schedules", "from": name, "count": count, "next": next, "cron": cron,
         });
         self.services.ask(order).await;
+    }
+
+    /// What the functions have used of a core so far, and what the services, of which Lambda's poller
+    /// is one.
+    pub fn cpu(&self) -> (Duration, Duration) {
+        let poller = machine::cpu_of_threads(self.functions.pid(), MAPPING);
+        (self.functions.cpu().saturating_sub(poller), self.services.cpu() + poller)
     }
 
     /// One tick.

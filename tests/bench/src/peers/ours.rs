@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Result, due};
+use super::{Limit, Result, due};
 use crate::executor::lateness;
+use crate::machine::{self, now};
 use crate::system::{System, only, text};
 
 /// Schedules it makes in a second, on a bad day.
@@ -20,22 +21,49 @@ pub async fn measure(count: usize) -> Result {
     let mut system = System::start(&["--data", data], &[]).await;
     let at = due(count, RATE);
     system.schedules("due", count, &text(at), &only(at)).await;
-    let before = (system.functions.cpu(), system.services.cpu());
+    let before = system.cpu();
     system.functions.ask(json!({"do": "run", "tick_ms": 1000})).await;
+    let until = (at - now()).to_std().unwrap_or_default();
+    tokio::time::sleep(until).await;
+    let from_then = Used::by(&system);
     let arrivals = system.executor.arrivals(count, Duration::from_secs(120)).await;
     assert_eq!(arrivals.len(), count, "every run arrives once");
     tokio::time::sleep(Duration::from_millis(500)).await;
-    let cpu = (system.functions.cpu() - before.0, system.services.cpu() - before.1);
+    let used = system.cpu();
+    let cpu = (used.0 - before.0, used.1 - before.1);
+    let since = Used::by(&system);
     let memory = (system.functions.peak_memory(), system.services.peak_memory());
     let recorded = system.services.ask(json!({"do": "recorded"})).await;
     assert_eq!(recorded["runs"], count, "every run is recorded as over");
     let last: chrono::DateTime<chrono::Utc> =
         recorded["last"].as_str().and_then(|last| last.parse().ok()).expect("a time");
+    let seconds = (last - at).num_milliseconds() as f64 / 1000.0;
+    let database = (since.database - from_then.database).as_secs_f64();
+    let all = (since.all - from_then.all).as_secs_f64();
+    let limit = Limit {
+        busy: database / seconds,
+        without: count as f64 * machine::cores() as f64 / (all - database).max(0.01),
+    };
     Result {
         name: "Belfry".to_owned(),
-        seconds: (last - at).num_milliseconds() as f64 / 1000.0,
+        seconds,
         late: lateness(&arrivals),
         cpu,
         memory,
+        limit: Some(limit),
+    }
+}
+
+/// What was used of the cores so far.
+struct Used {
+    database: Duration,
+    all: Duration,
+}
+
+impl Used {
+    fn by(system: &System) -> Used {
+        let database = machine::cpu_of_threads(system.services.pid(), "dynamodb");
+        let target = machine::cpu(std::process::id());
+        Used { database, all: system.functions.cpu() + system.services.cpu() + target }
     }
 }
