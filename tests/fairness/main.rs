@@ -1,20 +1,25 @@
-//! One owner with ninety thousand fires due at once, another with one: who waits for whom. All of
-//! them are one tick's share, which is a hundred thousand at most.
+//! One owner with a hundred thousand fires due at once, another with one: who waits for whom. First all
+//! of them are one tick's share, then the share is the default and the one lies behind it.
 //!
-//! `cargo run --package belfry-tests --example fairness -- 90000`
+//! `cargo run --package belfry-tests --example fairness -- 99000`
 
-use belfry_tests::crowd::only_one_among;
+use belfry_tests::crowd::{only_one_among, only_one_behind};
+
+/// The default of `TICK_SHARE`.
+const SHARE: usize = 10_000;
 
 #[tokio::main]
 async fn main() {
     let given = std::env::args().nth(1).and_then(|text| text.parse().ok());
-    let count: usize = given.unwrap_or(90_000);
+    let count: usize = given.unwrap_or(99_000);
     let place = only_one_among(count).await;
-    // A record, an advance, and a tenth of a call to the queue.
-    let requests_of = |clocks: usize| clocks * 21 / 10;
-    println!("fires of the crowd              {count}");
-    println!("requests for all of them        {}", requests_of(count));
-    println!("clocks before the only one      {}", place.clocks_before);
-    println!("requests before, as they lie    {}", requests_of(place.clocks_before));
-    println!("requests before, owners in turn {}", place.requests);
+    // For a hundred: they are read, recorded and advanced by 25, and sent by 10.
+    let requests_of = |clocks: usize| clocks * 19 / 100;
+    println!("fires of the crowd                       {count}");
+    println!("requests for all of them                 {}", requests_of(count));
+    println!("clocks before the only one               {}", place.clocks_before);
+    println!("requests before, as they lie             {}", requests_of(place.clocks_before));
+    println!("requests before, owners in turn          {}", place.requests);
+    let way = only_one_behind(SHARE, count).await;
+    println!("requests before, with shares of {SHARE}    {}, of {} ticks", way.requests, way.ticks);
 }

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use belfry_core::handover::Stretch;
+use aws_sdk_sqs::types::Message;
+use belfry_core::handover::{HandOver, Share, Stretch};
 use belfry_core::id::ScheduleId;
 use chrono::Duration;
 use dynoxide::types::AttributeValue;
@@ -10,6 +11,11 @@ use serde_json::json;
 
 use crate::World;
 use crate::embedded::{self, SCHEDULES};
+
+/// The name of ann's only fire.
+const ONLY_ONE: &str = "the-only-one@2026-01-01T00:30:00Z";
+/// What a message of a hand-over says, and no other.
+const HAND_OVER: &str = "generation";
 
 /// How far from the front the only one was.
 #[derive(Clone, Copy, Debug)]
@@ -25,18 +31,74 @@ const CUT_AFTER: usize = 3000;
 
 /// Ticks over `count` fires of a crowd and one of ann's, until hers is sent.
 pub async fn only_one_among(count: usize) -> Place {
-    let world = World::with(&[("TICK_SHARE", "100000"), ("TICK_QUEUE_URL", "")]).await;
+    let world = world(&[("TICK_SHARE", "100000"), ("TICK_QUEUE_URL", "")], count).await;
+    let clocks_before = clocks_before(&world).await.min(count);
+    watch(&world, CUT_AFTER);
+    let done = world.meter.until_cut(world.tick_within(Duration::minutes(15))).await;
+    assert!(done.is_none() || count < CUT_AFTER, "all of it in {CUT_AFTER} requests: {done:?}");
+    Place { requests: sent(&world, ONLY_ONE).unwrap_or(usize::MAX), clocks_before }
+}
+
+/// The way of the only one through the hands of several ticks.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    /// The rule's tick, and those it was handed over to, one by another.
+    pub ticks: usize,
+    /// Requests of each of them before it handed over, and of the last before the fire was sent.
+    pub requests: usize,
+}
+
+/// Ticks with a share that ann's fire lies behind, and those they hand over to, until it is sent.
+/// What else they do at the same time is no concern of hers.
+pub async fn only_one_behind(share: usize, count: usize) -> Way {
+    let world = world(&[("TICK_SHARE", &share.to_string())], count).await;
+    let only: ScheduleId = "the-only-one".parse().expect("a name");
+    let shard = only.shard(world.app.settings.due_shards);
+    let leads_to_her = |message: &Message| {
+        let body = serde_json::from_str(message.body().unwrap_or_default());
+        let work: HandOver = body.expect("a hand-over");
+        matches!(work.share, Share::Shard(stretch) if stretch.shard == shard)
+    };
+    let mut way = Way { ticks: 1, requests: 0 };
+    let mut handed_over = None;
+    loop {
+        watch(&world, CUT_AFTER);
+        match &handed_over {
+            None => world.meter.until_cut(world.tick_within(Duration::minutes(15))).await,
+            Some(message) => world.meter.until_cut(world.take_over(message)).await,
+        };
+        if let Some(requests) = sent(&world, ONLY_ONE) {
+            way.requests += requests;
+            return way;
+        }
+        way.requests += sent(&world, HAND_OVER).expect("it is handed over");
+        way.ticks += 1;
+        world.meter.reset();
+        let next = world.handed_over().await.into_iter().find(leads_to_her);
+        handed_over = Some(next.expect("her shard is handed over"));
+    }
+}
+
+async fn world(settings: &[(&str, &str)], count: usize) -> World {
+    let world = World::with(settings).await;
     world.schedule("the-only-one", "0 30 0 * * *", &json!({})).await;
     import(&world, count);
     world.pass_without_ticks(Duration::minutes(29)).await;
-    let clocks_before = clocks_before(&world).await.min(count);
+    world
+}
+
+fn watch(world: &World, cut_after: usize) {
     world.meter.reset();
-    world.meter.watch("the-only-one@2026-01-01T00:30:00Z");
-    world.meter.cut_after(CUT_AFTER);
-    let done = world.meter.until_cut(world.tick_within(Duration::minutes(15))).await;
-    assert!(done.is_none() || count < CUT_AFTER, "all of it in {CUT_AFTER} requests: {done:?}");
-    let sent = world.meter.sightings().into_iter().find(|(_, what)| what == "SendMessageBatch");
-    Place { requests: sent.map_or(usize::MAX, |(before, _)| before), clocks_before }
+    world.meter.watch(ONLY_ONE);
+    world.meter.watch(HAND_OVER);
+    world.meter.cut_after(cut_after);
+}
+
+/// How many requests there were before a message that says `what` was sent.
+fn sent(world: &World, what: &str) -> Option<usize> {
+    let all = world.meter.sightings();
+    let sent = all.iter().find(|seen| seen.operation == "SendMessageBatch" && seen.what == what);
+    sent.map(|seen| seen.before)
 }
 
 /// Copies of ann's clock under other names, of another owner, written behind the SDK's back to save

@@ -34,6 +34,17 @@ pub struct Meter {
     cut: Arc<Notify>,
 }
 
+/// A request that named what is watched.
+#[derive(Clone, Debug)]
+pub struct Sighting {
+    /// How many requests came before it.
+    pub before: usize,
+    /// Its operation.
+    pub operation: String,
+    /// What it named.
+    pub what: String,
+}
+
 #[derive(Debug, Default)]
 struct Counts {
     requests: BTreeMap<String, usize>,
@@ -42,8 +53,8 @@ struct Counts {
     total: usize,
     toll: Option<(ManualTime, Duration)>,
     cut_after: Option<usize>,
-    watched: Option<String>,
-    sightings: Vec<(usize, String)>,
+    watched: Vec<String>,
+    sightings: Vec<Sighting>,
 }
 
 impl Meter {
@@ -92,13 +103,13 @@ impl Meter {
         }
     }
 
-    /// Notes every request that names this.
+    /// Notes every request that names this, too.
     pub fn watch(&self, what: &str) {
-        self.counts.lock().unwrap().watched = Some(what.to_owned());
+        self.counts.lock().unwrap().watched.push(what.to_owned());
     }
 
-    /// The requests that named what is watched: how many came before, and the operation.
-    pub fn sightings(&self) -> Vec<(usize, String)> {
+    /// The requests that named what is watched.
+    pub fn sightings(&self) -> Vec<Sighting> {
         self.counts.lock().unwrap().sightings.clone()
     }
 
@@ -106,11 +117,17 @@ impl Meter {
     fn note(&self, operation: &str, body: &[u8]) -> bool {
         let mut counts = self.counts.lock().unwrap();
         *counts.requests.entry(operation.to_owned()).or_default() += 1;
-        if let Some(watched) = &counts.watched
-            && String::from_utf8_lossy(body).contains(watched)
-        {
-            let sighting = (counts.total, operation.to_owned());
-            counts.sightings.push(sighting);
+        if !counts.watched.is_empty() {
+            let (before, text) = (counts.total, String::from_utf8_lossy(body));
+            let named = counts.watched.iter().filter(|what| text.contains(what.as_str()));
+            let operation = operation.to_owned();
+            let seen = |what: &String| Sighting {
+                before,
+                operation: operation.clone(),
+                what: what.clone(),
+            };
+            let seen: Vec<_> = named.map(seen).collect();
+            counts.sightings.extend(seen);
         }
         counts.total += 1;
         if let Some((time, each)) = &counts.toll {

@@ -65,7 +65,7 @@ pub async fn measure(count: usize) -> std::result::Result<Result, String> {
     let mut python = Command::new(PYTHON);
     python.arg("tests/bench/peers/apscheduler_bench.py").arg(count.to_string());
     python.arg(due(count, RATE).timestamp_millis().to_string()).arg(&port);
-    let result = watch(Child::start(python).await, "APScheduler", server.id()).await;
+    let result = watch(Child::start(python).await, "APScheduler", server.id(), count).await;
     drop(server);
     let _ = std::fs::remove_dir_all(&data);
     result

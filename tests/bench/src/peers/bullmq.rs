@@ -35,5 +35,5 @@ pub async fn measure(count: usize) -> std::result::Result<Result, String> {
     let mut node = Command::new("node");
     node.current_dir(FOLDER).arg("bullmq.mjs").arg(count.to_string());
     node.arg(due(count, RATE).timestamp_millis().to_string()).arg(&port);
-    watch(Child::start(node).await, "BullMQ", redis.id()).await
+    watch(Child::start(node).await, "BullMQ", redis.id(), count).await
 }

@@ -144,6 +144,7 @@ async fn watch(
     mut peer: crate::child::Child,
     name: &str,
     database: Option<u32>,
+    count: usize,
 ) -> std::result::Result<Result, String> {
     let spare = peer.hello["spare_ms"].as_f64().unwrap_or(0.0);
     if spare < 0.0 {
@@ -153,6 +154,9 @@ async fn watch(
     let before = (peer.cpu(), of_database());
     let answer = peer.answer().await;
     let cpu = (peer.cpu() - before.0, of_database().saturating_sub(before.1));
+    if let Some(fires) = answer["fires"].as_u64().filter(|fires| *fires < count as u64) {
+        return Err(format!("{name} fired {fires} of {count} and then no more"));
+    }
     let number = |name: &str| answer[name].as_f64().unwrap_or(0.0);
     Ok(Result {
         name: format!("{name} {}", peer.hello["version"].as_str().unwrap_or_default()),
