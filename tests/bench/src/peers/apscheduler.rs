@@ -12,7 +12,7 @@ use crate::child::Child;
 const PYTHON: &str = ".tools/peers/python/bin/python";
 
 /// Schedules it makes in a second, on a bad day.
-const RATE: usize = 100;
+const RATE: usize = 200;
 
 /// Runs it, if PostgreSQL and APScheduler are there.
 pub async fn measure(count: usize) -> std::result::Result<Result, String> {

@@ -12,7 +12,7 @@ use crate::child::Child;
 const FOLDER: &str = ".tools/peers";
 
 /// Schedules it makes in a second, on a bad day.
-const RATE: usize = 250;
+const RATE: usize = 500;
 
 /// Runs it, if Redis and BullMQ are there.
 pub async fn measure(count: usize) -> std::result::Result<Result, String> {

@@ -11,7 +11,7 @@ use crate::machine::{self, now};
 use crate::system::{System, only, text};
 
 /// Schedules it makes in a second, on a bad day.
-const RATE: usize = 400;
+const RATE: usize = 1000;
 
 /// Runs it.
 pub async fn measure(count: usize) -> Result {

@@ -19,7 +19,7 @@ const FILE: &str = "target/bench/tokio-cron.sqlite";
 const PATIENCE: chrono::Duration = chrono::Duration::seconds(60);
 
 /// Schedules it makes in a second, on a bad day.
-const RATE: usize = 250;
+const RATE: usize = 1000;
 
 /// Runs it.
 pub async fn measure(count: usize) -> std::result::Result<Result, String> {
