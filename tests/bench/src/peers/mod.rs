@@ -67,7 +67,8 @@ pub async fn all(is_quick: bool, named: &[&str]) {
             results.push(apscheduler::measure(count).await);
         }
         if wants("tokio-cron") {
-            results.push(tokio_cron::measure(count).await);
+            results.push(tokio_cron::as_it_comes(count).await);
+            results.push(tokio_cron::with_larger_channels(count).await);
         }
         let mut known = Vec::new();
         for result in results {
@@ -128,7 +129,13 @@ fn tell(report: &mut Report, count: usize, results: &[Result]) {
     }
     for peer in theirs {
         let name = format!("drift p99, of {}'s", peer.name);
-        report.goal(&group, &name, ours.late.1 / peer.late.1.max(0.001), "x", Goal::AtMost(1.0));
+        let ratio = ours.late.1 / peer.late.1.max(0.001);
+        // As it comes it loses fires; this one is for information.
+        if peer.name.starts_with(tokio_cron::LARGER) {
+            report.add(&group, &name, ratio, "x");
+        } else {
+            report.goal(&group, &name, ratio, "x", Goal::AtMost(1.0));
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use serde_json::json;
 use tokio_cron_scheduler::{Job, JobScheduler};
 
-use super::{Result, due, watch};
+use super::{Measured, due, watch};
 use crate::child::{self, Child};
 use crate::executor::rank;
 use crate::machine::now;
@@ -15,17 +15,31 @@ use crate::system::only;
 
 const FILE: &str = "target/bench/tokio-cron.sqlite";
 
+/// What its channels hold unless they are told otherwise. What they cannot hold is lost.
+const ROOM: usize = 200;
+/// The name of one that was told.
+pub const LARGER: &str = "tokio-cron-scheduler, large";
 /// What has not fired by then does not fire any more.
 const PATIENCE: chrono::Duration = chrono::Duration::seconds(60);
 
 /// Schedules it makes in a second, on a bad day.
 const RATE: usize = 1000;
 
-/// Runs it.
-pub async fn measure(count: usize) -> std::result::Result<Result, String> {
+/// Runs it with channels of this size.
+async fn measure(count: usize, name: &str, room: usize) -> Measured {
     let at = due(count, RATE).timestamp_millis().to_string();
-    let peer = Child::of_ours(&["tokio-cron", &count.to_string(), &at], &[]).await;
-    watch(peer, "tokio-cron-scheduler", None, count).await
+    let arguments = ["tokio-cron", &count.to_string(), &at, &room.to_string()];
+    watch(Child::of_ours(&arguments, &[]).await, name, None, count).await
+}
+
+/// Runs it as it comes.
+pub async fn as_it_comes(count: usize) -> Measured {
+    measure(count, "tokio-cron-scheduler", ROOM).await
+}
+
+/// Runs it with channels that hold all of its jobs.
+pub async fn with_larger_channels(count: usize) -> Measured {
+    measure(count, LARGER, ROOM.max(2 * count)).await
 }
 
 /// The child: makes the schedules, and answers when all have fired.
@@ -41,8 +55,7 @@ pub async fn serve(arguments: &[String]) {
     records.execute("CREATE TABLE fires (schedule INTEGER, run_at INTEGER)", []).expect("a table");
     let records = Arc::new(Mutex::new(records));
     let late: Arc<Mutex<Vec<f64>>> = Arc::default();
-    // Its channels hold 200 unless they are told otherwise, and what they cannot hold is lost.
-    let room = 2 * count.max(200);
+    let room = number(2) as usize;
     let scheduler = JobScheduler::new_with_channel_size(room).await.expect("a scheduler");
     let due = chrono::DateTime::from_timestamp_millis(at).expect("a time");
     for schedule in 0..count {
