@@ -16,6 +16,7 @@ fi
 for program in redis-server postgres; do
   command -v $program >/dev/null || ls /usr/lib/postgresql/*/bin/$program >/dev/null 2>&1 ||
     { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null &&
-      apt-get install --quiet --yes "$([ $program = postgres ] && echo postgresql || echo $program)" >/dev/null; } ||
+      package=$([ $program = postgres ] && echo postgresql || echo $program) &&
+      { apt-get install --quiet --yes "$package" || { apt-get update --quiet && apt-get install --quiet --yes "$package"; }; } >/dev/null 2>&1; } ||
     echo "bench-peers: $program is not to be had"
 done

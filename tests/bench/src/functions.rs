@@ -38,10 +38,10 @@ pub async fn serve(arguments: &[String]) {
         sdk = sdk.http_client(meter.clone());
     }
     let sdk = sdk.load().await;
-    let settings = Settings::read(|name| {
-        std::env::var(name).ok().or_else(|| local_default(name).map(str::to_owned))
-    })
-    .expect("settings");
+    #[expect(clippy::disallowed_methods, reason = "the edge where a process reads its environment")]
+    let given = |name: &str| std::env::var(name).ok();
+    let local = |name: &str| local_default(name).map(str::to_owned);
+    let settings = Settings::read(|name| given(name).or_else(|| local(name))).expect("settings");
     let app = |time: Arc<dyn Time>| {
         let mut app = App::new(&sdk, settings.clone(), time);
         app.metrics = metrics::to_nowhere;

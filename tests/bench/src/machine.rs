@@ -3,11 +3,12 @@
 use std::fs;
 use std::time::Duration;
 
+use belfry_time::{SystemTime, Time};
 use chrono::{DateTime, Utc};
 
 /// The present moment.
 pub fn now() -> DateTime<Utc> {
-    std::time::SystemTime::now().into()
+    SystemTime.now()
 }
 
 /// How many cores there are.
