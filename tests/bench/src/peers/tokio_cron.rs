@@ -18,7 +18,7 @@ const FILE: &str = "target/bench/tokio-cron.sqlite";
 /// What its channels hold unless they are told otherwise. What they cannot hold is lost.
 const ROOM: usize = 200;
 /// The name of one that was told.
-pub const LARGER: &str = "tokio-cron-scheduler, large";
+const LARGER: &str = "tokio-cron-scheduler, large";
 /// What has not fired by then does not fire any more.
 const PATIENCE: chrono::Duration = chrono::Duration::seconds(60);
 
