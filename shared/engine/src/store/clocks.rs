@@ -95,22 +95,10 @@ impl Store {
         newest: Option<&RunId>,
     ) -> Result<bool, Fault> {
         let Some(seen) = clock.next_run_at else { return Ok(false) };
-        let mut update = Update::default()
+        let update = self
+            .moving(clock, next, newest)
             .given(":seen", text(instant::text(seen)))
             .given(":revision", number(clock.revision));
-        update = match next {
-            // Its entry in the index is written anew anyway: so a clock comes to its shard when there
-            // are more of them than there were.
-            Some(next) => update
-                .set(NEXT_RUN_AT, text(instant::text(next)))
-                .set(DUE_SHARD, self.due_shard(&clock.schedule_id)),
-            None => update.remove(NEXT_RUN_AT).remove(DUE_SHARD),
-        };
-        if let Some(newest) = newest {
-            update = update
-                .set("last_run_at", text(instant::text(newest.run_at)))
-                .set("last_run_id", text(newest.to_string()));
-        }
         let request = self
             .client
             .update_item()
@@ -122,6 +110,26 @@ impl Store {
             Err(error) if is_refused(&error) => Ok(false),
             Err(error) => Err(sdk(format!("advance clock {}", clock.schedule_id))(error)),
         }
+    }
+
+    /// What the move of a clock writes.
+    pub(super) fn moving(
+        &self,
+        clock: &Clock,
+        next: Option<Instant>,
+        newest: Option<&RunId>,
+    ) -> Update {
+        let update = match next {
+            // Its entry in the index is written anew anyway: so a clock comes to its shard when there
+            // are more of them than there were.
+            Some(next) => Update::default()
+                .set(NEXT_RUN_AT, text(instant::text(next)))
+                .set(DUE_SHARD, self.due_shard(&clock.schedule_id)),
+            None => Update::default().remove(NEXT_RUN_AT).remove(DUE_SHARD),
+        };
+        update
+            .set_if("last_run_at", newest.map(|run| text(instant::text(run.run_at))))
+            .set_if("last_run_id", newest.map(|run| text(run.to_string())))
     }
 
     /// Takes a slot for a run under the definition `clock` was read at.

@@ -4,23 +4,33 @@ use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
 
-use super::Item;
+use super::{Item, number};
 
 /// What an update writes, and the names and values its condition uses.
 #[derive(Default)]
 pub(super) struct Update {
-    sets: Vec<String>,
-    removes: Vec<String>,
-    others: Vec<String>,
+    writes: Vec<Write>,
     names: Vec<(String, String)>,
     values: Vec<(String, AttributeValue)>,
 }
 
+/// What is done to an attribute.
+enum Write {
+    Set(String, AttributeValue),
+    Remove(String),
+    CountUp(String),
+    Add(String, AttributeValue),
+    Delete(String, AttributeValue),
+}
+
 impl Update {
-    pub(super) fn set(mut self, attribute: &str, value: AttributeValue) -> Update {
-        let (name, place) = (self.name(attribute), self.value(value));
-        self.sets.push(format!("{name} = {place}"));
+    fn write(mut self, write: Write) -> Update {
+        self.writes.push(write);
         self
+    }
+
+    pub(super) fn set(self, attribute: &str, value: AttributeValue) -> Update {
+        self.write(Write::Set(attribute.to_owned(), value))
     }
 
     pub(super) fn set_all(self, item: Item) -> Update {
@@ -34,28 +44,20 @@ impl Update {
         }
     }
 
-    pub(super) fn remove(mut self, attribute: &str) -> Update {
-        let name = self.name(attribute);
-        self.removes.push(name);
-        self
+    pub(super) fn remove(self, attribute: &str) -> Update {
+        self.write(Write::Remove(attribute.to_owned()))
     }
 
-    pub(super) fn count_up(mut self, attribute: &str) -> Update {
-        let (name, one) = (self.name(attribute), self.value(super::number(1)));
-        self.sets.push(format!("{name} = {name} + {one}"));
-        self
+    pub(super) fn count_up(self, attribute: &str) -> Update {
+        self.write(Write::CountUp(attribute.to_owned()))
     }
 
-    pub(super) fn add(mut self, attribute: &str, member: &str) -> Update {
-        let (name, place) = (self.name(attribute), self.value(one_member(member)));
-        self.others.push(format!("ADD {name} {place}"));
-        self
+    pub(super) fn add(self, attribute: &str, member: &str) -> Update {
+        self.write(Write::Add(attribute.to_owned(), one_member(member)))
     }
 
-    pub(super) fn delete(mut self, attribute: &str, member: &str) -> Update {
-        let (name, place) = (self.name(attribute), self.value(one_member(member)));
-        self.others.push(format!("DELETE {name} {place}"));
-        self
+    pub(super) fn delete(self, attribute: &str, member: &str) -> Update {
+        self.write(Write::Delete(attribute.to_owned(), one_member(member)))
     }
 
     /// A value the condition names.
@@ -70,7 +72,7 @@ impl Update {
         self
     }
 
-    pub(super) fn on(self, request: UpdateItemFluentBuilder) -> UpdateItemFluentBuilder {
+    pub(super) fn on(mut self, request: UpdateItemFluentBuilder) -> UpdateItemFluentBuilder {
         let request = request.update_expression(self.text());
         let request = self
             .names
@@ -81,7 +83,7 @@ impl Update {
             .fold(request, |r, (place, value)| r.expression_attribute_values(place, value))
     }
 
-    pub(super) fn in_transaction(self, update: UpdateBuilder) -> UpdateBuilder {
+    pub(super) fn in_transaction(mut self, update: UpdateBuilder) -> UpdateBuilder {
         let update = update.update_expression(self.text());
         let update = self
             .names
@@ -92,13 +94,48 @@ impl Update {
             .fold(update, |u, (place, value)| u.expression_attribute_values(place, value))
     }
 
-    fn text(&self) -> String {
-        let mut clauses = self.others.clone();
-        if !self.sets.is_empty() {
-            clauses.push(format!("SET {}", self.sets.join(", ")));
+    /// What it writes as PartiQL says it, with the values in their order. `None`: PartiQL cannot.
+    pub(super) fn stated(self) -> Option<(String, Vec<AttributeValue>)> {
+        let (mut text, mut parameters) = (String::new(), Vec::new());
+        for write in self.writes {
+            match write {
+                Write::Set(attribute, value) => {
+                    text.push_str(&format!(" SET \"{attribute}\" = ?"));
+                    parameters.push(value);
+                }
+                Write::Remove(attribute) => text.push_str(&format!(" REMOVE \"{attribute}\"")),
+                Write::CountUp(_) | Write::Add(..) | Write::Delete(..) => return None,
+            }
         }
-        if !self.removes.is_empty() {
-            clauses.push(format!("REMOVE {}", self.removes.join(", ")));
+        Some((text, parameters))
+    }
+
+    /// The expression, whose names and values are noted.
+    fn text(&mut self) -> String {
+        let (mut clauses, mut sets, mut removes) = (Vec::new(), Vec::new(), Vec::new());
+        for write in std::mem::take(&mut self.writes) {
+            match write {
+                Write::Set(attribute, value) => {
+                    sets.push(format!("{} = {}", self.name(&attribute), self.value(value)));
+                }
+                Write::Remove(attribute) => removes.push(self.name(&attribute)),
+                Write::CountUp(attribute) => {
+                    let (name, one) = (self.name(&attribute), self.value(number(1)));
+                    sets.push(format!("{name} = {name} + {one}"));
+                }
+                Write::Add(attribute, value) => {
+                    clauses.push(format!("ADD {} {}", self.name(&attribute), self.value(value)));
+                }
+                Write::Delete(attribute, value) => {
+                    clauses.push(format!("DELETE {} {}", self.name(&attribute), self.value(value)));
+                }
+            }
+        }
+        if !sets.is_empty() {
+            clauses.push(format!("SET {}", sets.join(", ")));
+        }
+        if !removes.is_empty() {
+            clauses.push(format!("REMOVE {}", removes.join(", ")));
         }
         clauses.join(" ")
     }

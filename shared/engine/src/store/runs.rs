@@ -202,12 +202,7 @@ impl Store {
         now: Instant,
     ) -> Result<Claim, Fault> {
         let holder = claimant.message;
-        let update = Update::default()
-            .set("status", text(Status::Started.as_str()))
-            .set("holder", text(holder))
-            .set("claim", text(claimant.call))
-            .set("lease_until", number((now + lease).timestamp_millis()))
-            .set("started_at", time(now))
+        let update = claiming(claimant, lease, now)
             .count_up("attempt")
             .naming_status()
             .given(":enqueued", text(Status::Enqueued.as_str()))
@@ -259,21 +254,7 @@ impl Store {
         outcome: &Outcome,
         now: Instant,
     ) -> Result<bool, Fault> {
-        let result = outcome.result.as_ref().map(|value| text(value.to_string()));
-        let mut update = Update::default()
-            .set("status", text(outcome.status.as_str()))
-            .set("finished_at", time(now))
-            .set(EXPIRES_AT, self.expires_at(now))
-            .set_if("reason", reason(outcome.reason))
-            .set_if("result", result)
-            .set_if("external_run_id", outcome.external_run_id.clone().map(text))
-            .set_if("blocked_by", outcome.blocked_by.clone().map(text));
-        update = unclaim(update);
-        // The error of an attempt that was tried again is not the run's.
-        update = match &outcome.error {
-            Some(error) => update.set("error", text(error)),
-            None => update.remove("error"),
-        };
+        let mut update = self.ending(outcome, now);
         let condition = match fence {
             Some(fence) => {
                 update = update.given(":fence", number(fence));
@@ -282,6 +263,25 @@ impl Store {
             None => conditions::RUN_IS_STARTED,
         };
         self.update_run(id, update, condition, "finish run").await
+    }
+
+    /// What the end of a run writes.
+    pub(super) fn ending(&self, outcome: &Outcome, now: Instant) -> Update {
+        let result = outcome.result.as_ref().map(|value| text(value.to_string()));
+        let update = Update::default()
+            .set("status", text(outcome.status.as_str()))
+            .set("finished_at", time(now))
+            .set(EXPIRES_AT, self.expires_at(now))
+            .set_if("reason", reason(outcome.reason))
+            .set_if("result", result)
+            .set_if("external_run_id", outcome.external_run_id.clone().map(text))
+            .set_if("blocked_by", outcome.blocked_by.clone().map(text));
+        let update = unclaim(update);
+        // The error of an attempt that was tried again is not the run's.
+        match &outcome.error {
+            Some(error) => update.set("error", text(error)),
+            None => update.remove("error"),
+        }
     }
 
     /// Writes the executor's name for a run that goes on. From then on it is the executor's: no
@@ -438,6 +438,16 @@ impl Store {
 }
 
 /// No launcher has the run any more. For conditions on what was started.
+/// What a claim writes, besides the number of the attempt.
+pub(super) fn claiming(claimant: &Claimant<'_>, lease: Duration, now: Instant) -> Update {
+    Update::default()
+        .set("status", text(Status::Started.as_str()))
+        .set("holder", text(claimant.message))
+        .set("claim", text(claimant.call))
+        .set("lease_until", number((now + lease).timestamp_millis()))
+        .set("started_at", time(now))
+}
+
 fn unclaim(update: Update) -> Update {
     update
         .remove("lease_until")

@@ -16,10 +16,11 @@ use belfry_core::schedule::Clock;
 use chrono::Duration;
 use tracing::debug;
 
-use super::runs::{Claim, Claimant, Outcome, Put, read_run, time};
-use super::{Item, Store, conditions, number, text};
+use super::expression::Update;
+use super::runs::{Claim, Claimant, Outcome, Put, claiming, read_run};
+use super::{Item, Store, conditions, number, part_key, run_key, text};
 use crate::fault::Fault;
-use crate::tables::{CLOCK, DUE_SHARD, EXPIRES_AT, NEXT_RUN_AT, PART, RUN_AT, SCHEDULE_ID};
+use crate::tables::CLOCK;
 use crate::together::Together;
 
 /// BatchExecuteStatement takes no more.
@@ -88,16 +89,10 @@ impl Store {
         now: Instant,
     ) -> Result<Claim, Fault> {
         // Stricter than need be: whatever else may be claimed is not worth a statement.
-        let statement = Update::of(&self.runs)
-            .set("status", text(Status::Started.as_str()))
-            .set("holder", text(claimant.message))
-            .set("claim", text(claimant.call))
-            .set("lease_until", number((now + lease).timestamp_millis()))
-            .set("started_at", time(now))
-            .set("attempt", number(1))
-            .run(id)
-            .when(conditions::RUN_IS_UNTOUCHED, text(Status::Enqueued.as_str()), number(revision))
-            .returning();
+        let update = claiming(claimant, lease, now).set("attempt", number(1));
+        let given = [text(Status::Enqueued.as_str()), number(revision)];
+        let mut statement = self.update_of_run(id, update, conditions::RUN_IS_UNTOUCHED, given);
+        statement.text.push_str(" RETURNING ALL NEW *");
         if let Said::Done(Some(item)) = together.execute(statement).await
             && let Ok((_, run)) = read_run(item)
         {
@@ -117,26 +112,9 @@ impl Store {
         now: Instant,
     ) -> Result<bool, Fault> {
         if outcome.status == Status::Success && outcome.error.is_none() {
-            let mut update = Update::of(&self.runs)
-                .set("status", text(outcome.status.as_str()))
-                .set("finished_at", time(now))
-                .set(EXPIRES_AT, self.expires_at(now));
-            if let Some(result) = &outcome.result {
-                update = update.set("result", text(result.to_string()));
-            }
-            if let Some(external) = &outcome.external_run_id {
-                update = update.set("external_run_id", text(external));
-            }
-            for attribute in ["lease_until", "holder", "claim"] {
-                update = update.remove(attribute);
-            }
-            if run.error.is_some() {
-                update = update.remove("error");
-            }
-            let statement = update
-                .run(id)
-                .when(conditions::CLAIM_STANDS, text(Status::Started.as_str()), number(run.attempt))
-                .done();
+            let given = [text(Status::Started.as_str()), number(run.attempt)];
+            let update = self.ending(outcome, now);
+            let statement = self.update_of_run(id, update, conditions::CLAIM_STANDS, given);
             if let Said::Done(_) = together.execute(statement).await {
                 return Ok(true);
             }
@@ -146,27 +124,20 @@ impl Store {
 
     fn advance_statement(&self, advance: &Advance<'_>) -> Statement {
         let Some(seen) = advance.clock.next_run_at else { return Statement::default() };
-        let mut update = Update::of(&self.schedules);
-        update = match advance.next {
-            Some(next) => update
-                .set(NEXT_RUN_AT, text(instant::text(next)))
-                .set(DUE_SHARD, self.due_shard(&advance.clock.schedule_id)),
-            None => update.remove(NEXT_RUN_AT).remove(DUE_SHARD),
-        };
-        if let Some(newest) = advance.newest {
-            update = update
-                .set("last_run_at", text(instant::text(newest.run_at)))
-                .set("last_run_id", text(newest.to_string()));
-        }
-        let id = advance.clock.schedule_id.as_str();
-        update
-            .key((SCHEDULE_ID, text(id)), (PART, text(CLOCK)))
-            .when(
-                conditions::CLOCK_STANDS,
-                text(instant::text(seen)),
-                number(advance.clock.revision),
-            )
-            .done()
+        let update = self.moving(advance.clock, advance.next, advance.newest);
+        let key = part_key(&advance.clock.schedule_id, CLOCK);
+        let given = [text(instant::text(seen)), number(advance.clock.revision)];
+        update_where(&self.schedules, update, key, conditions::CLOCK_STANDS, given)
+    }
+
+    fn update_of_run(
+        &self,
+        id: &RunId,
+        update: Update,
+        condition: &str,
+        given: [AttributeValue; 2],
+    ) -> Statement {
+        update_where(&self.runs, update, run_key(id), condition, given)
     }
 
     /// Executes up to 25 statements, in no order. Too few of them are not executed at all.
@@ -217,10 +188,16 @@ impl Default for Statement {
     }
 }
 
-/// Puts an item where there is none.
-fn insert(table: &str, item: Item) -> Statement {
+/// The same item is the same text, each time.
+fn sorted(item: Item) -> Vec<(String, AttributeValue)> {
     let mut attributes: Vec<_> = item.into_iter().collect();
     attributes.sort_by(|a, b| a.0.cmp(&b.0));
+    attributes
+}
+
+/// Puts an item where there is none.
+fn insert(table: &str, item: Item) -> Statement {
+    let attributes = sorted(item);
     let names: Vec<_> = attributes.iter().map(|(name, _)| format!("'{name}': ?")).collect();
     Statement {
         text: format!("INSERT INTO \"{table}\" VALUE {{{}}}", names.join(", ")),
@@ -228,51 +205,21 @@ fn insert(table: &str, item: Item) -> Statement {
     }
 }
 
-/// An update on its way to a statement: first what it writes, then of which item, then when.
-struct Update {
-    text: String,
-    parameters: Vec<AttributeValue>,
-}
-
-impl Update {
-    fn of(table: &str) -> Update {
-        Update { text: format!("UPDATE \"{table}\""), parameters: Vec::new() }
+/// Updates an item of this key where the condition, with what is given for it, holds.
+fn update_where(
+    table: &str,
+    update: Update,
+    key: Item,
+    condition: &str,
+    given: [AttributeValue; 2],
+) -> Statement {
+    let Some((writes, mut parameters)) = update.stated() else { return Statement::default() };
+    let mut text = format!("UPDATE \"{table}\"{writes} WHERE ");
+    for (attribute, value) in sorted(key) {
+        text.push_str(&format!("\"{attribute}\" = ? AND "));
+        parameters.push(value);
     }
-
-    fn set(mut self, attribute: &str, value: AttributeValue) -> Update {
-        self.text.push_str(&format!(" SET \"{attribute}\" = ?"));
-        self.parameters.push(value);
-        self
-    }
-
-    fn remove(mut self, attribute: &str) -> Update {
-        self.text.push_str(&format!(" REMOVE \"{attribute}\""));
-        self
-    }
-
-    fn run(self, id: &RunId) -> Update {
-        let schedule = text(id.schedule_id.as_str());
-        self.key((SCHEDULE_ID, schedule), (RUN_AT, text(id.sort_key())))
-    }
-
-    fn key(mut self, one: (&str, AttributeValue), other: (&str, AttributeValue)) -> Update {
-        self.text.push_str(&format!(" WHERE \"{}\" = ? AND \"{}\" = ?", one.0, other.0));
-        self.parameters.extend([one.1, other.1]);
-        self
-    }
-
-    fn when(mut self, condition: &str, one: AttributeValue, other: AttributeValue) -> Update {
-        self.text.push_str(&format!(" AND {condition}"));
-        self.parameters.extend([one, other]);
-        self
-    }
-
-    fn returning(mut self) -> Statement {
-        self.text.push_str(" RETURNING ALL NEW *");
-        self.done()
-    }
-
-    fn done(self) -> Statement {
-        Statement { text: self.text, parameters: self.parameters }
-    }
+    text.push_str(condition);
+    parameters.extend(given);
+    Statement { text, parameters }
 }
