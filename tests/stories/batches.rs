@@ -41,7 +41,8 @@ async fn a_launcher_claims_and_records_the_runs_of_a_batch_together() {
     assert_eq!(world.executor.launches().len(), DUE);
     let requests = world.meter.requests();
     let count = |name: &str| requests.get(name).copied().unwrap_or(0);
-    // Ten messages to a batch: they are read at once, claimed at once, and recorded as they end.
+    // Ten messages to a batch: they are read at once, claimed at once, and those that end at once are
+    // recorded at once.
     assert_eq!(count("BatchGetItem"), DUE / 10, "{requests:?}");
     assert!(count("BatchExecuteStatement") >= 2 * DUE / 10, "{requests:?}");
     assert!(count("UpdateItem") < DUE, "{requests:?}");

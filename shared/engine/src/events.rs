@@ -66,6 +66,11 @@ impl Events {
         Events { client: Client::new(sdk), bus }
     }
 
+    /// Whether anybody wants them.
+    pub fn are_told(&self) -> bool {
+        self.bus.is_some()
+    }
+
     /// Puts events on the bus.
     pub async fn tell(&self, events: &[Event]) {
         let Some(bus) = &self.bus else { return };

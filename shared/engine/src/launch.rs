@@ -55,7 +55,8 @@ enum Handled {
 /// answer; the queue deletes the others.
 pub async fn launch_batch(app: &App, event: SqsEvent) -> SqsBatchResponse {
     let together = &Together::on(app);
-    let launches = event.records.iter().map(|message| handle(app, together, message));
+    // Boxed: what is collected is moved several times, and a launch is large.
+    let launches = event.records.iter().map(|message| Box::pin(handle(app, together, message)));
     // Not `join_all`, which asks all of them anew whenever one has something to do.
     let answers: Vec<_> = launches.collect::<FuturesOrdered<_>>().collect().await;
     let mut response = SqsBatchResponse::default();
@@ -140,7 +141,9 @@ async fn handle(
     let holder = delivery.message_id.as_deref().unwrap_or_default();
     let handled = launch(app, together, &message, holder).await;
     let run_id = &message.run_id;
-    if let Ok(handled) = &handled {
+    if let Ok(handled) = &handled
+        && app.events.are_told()
+    {
         together.tell(events(run_id, handled)).await;
     }
     match &handled {
@@ -366,7 +369,10 @@ async fn call(app: &App, claimed: Claimed<'_, '_>) -> Result<Handled, Fault> {
         return Ok(too_slow());
     }
     let launch = Launch { id, run, clock, spec, workflow: &workflow };
-    match app.targets.launch(&launch, app.now()).await {
+    let calling = claimed.together.calling();
+    let answer = app.targets.launch(&launch, app.now()).await;
+    drop(calling);
+    match answer {
         Ok(accepted) => record(app, &claimed, &workflow, accepted).await,
         Err(refused) => retry_or_fail(app, &claimed, refused).await,
     }

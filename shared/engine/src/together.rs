@@ -6,28 +6,36 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use belfry_core::id::ScheduleId;
 use tokio::sync::oneshot::{self, error::TryRecvError};
+use tokio::sync::watch;
 
 use crate::app::App;
 use crate::events::{Event, Events};
 use crate::fault::Fault;
 use crate::store::{MAX_STATEMENTS, Said, Statement, Store, Stored};
 
+/// An outcome waits so long for those of the launches that are still at their targets. The invocation
+/// waits for them anyway.
+const A_MOMENT: Duration = Duration::from_millis(10);
+
 /// What the launches of one batch share.
 pub(crate) struct Together<'a> {
     store: &'a Store,
     reads: Gather<Reads<'a>>,
-    writes: Gather<Writes<'a>>,
+    claims: Gather<Claims<'a>>,
+    outcomes: Gather<Outcomes<'a>>,
     news: Gather<News<'a>>,
 }
 
 impl<'a> Together<'a> {
     pub(crate) fn on(app: &'a App) -> Together<'a> {
         let store = &app.store;
-        let (reads, writes) = (Gather::of(Reads(store)), Gather::of(Writes(store)));
-        Together { store, reads, writes, news: Gather::of(News(&app.events)) }
+        let (reads, claims) = (Gather::of(Reads(store)), Gather::of(Claims(store)));
+        let outcomes = Gather::of(Outcomes { store, calling: watch::Sender::new(0) });
+        Together { store, reads, claims, outcomes, news: Gather::of(News(&app.events)) }
     }
 
     /// A schedule as it is at this moment.
@@ -38,9 +46,21 @@ impl<'a> Together<'a> {
         }
     }
 
-    /// Executes a statement. What was not heard of is [`Said::Nothing`].
-    pub(crate) async fn execute(&self, statement: Statement) -> Said {
-        self.writes.ask(statement).await.unwrap_or(Said::Nothing)
+    /// Claims a run. What was not heard of is [`Said::Nothing`].
+    pub(crate) async fn claim(&self, statement: Statement) -> Said {
+        self.claims.ask(statement).await.unwrap_or(Said::Nothing)
+    }
+
+    /// A launch is at its target until this is dropped.
+    pub(crate) fn calling(&self) -> Calling<'_> {
+        let calling = &self.outcomes.answers.calling;
+        calling.send_modify(|count| *count += 1);
+        Calling(calling)
+    }
+
+    /// Records an outcome. What was not heard of is [`Said::Nothing`].
+    pub(crate) async fn end(&self, statement: Statement) -> Said {
+        self.outcomes.ask(statement).await.unwrap_or(Said::Nothing)
     }
 
     /// Puts events on the bus.
@@ -48,6 +68,15 @@ impl<'a> Together<'a> {
         if !events.is_empty() {
             self.news.ask(events).await;
         }
+    }
+}
+
+/// See [`Together::calling`].
+pub(crate) struct Calling<'a>(&'a watch::Sender<usize>);
+
+impl Drop for Calling<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
     }
 }
 
@@ -61,6 +90,11 @@ trait Answers {
         &self,
         questions: Vec<Self::Question>,
     ) -> impl Future<Output = Vec<Self::Answer>> + Send;
+
+    /// Lets the others of this moment ask, too.
+    fn others(&self) -> impl Future<Output = ()> + Send {
+        tokio::task::yield_now()
+    }
 }
 
 type Waiting<A> = Vec<(<A as Answers>::Question, oneshot::Sender<<A as Answers>::Answer>)>;
@@ -89,8 +123,7 @@ impl<A: Answers> Gather<A> {
                 Err(TryRecvError::Closed) => return None,
                 Err(TryRecvError::Empty) => {}
             }
-            // The others of this moment get to ask, too.
-            tokio::task::yield_now().await;
+            self.answers.others().await;
             let taken: Waiting<A> = {
                 let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
                 let count = waiting.len().min(MAX_STATEMENTS);
@@ -130,14 +163,34 @@ impl Answers for Reads<'_> {
     }
 }
 
-struct Writes<'a>(&'a Store);
+struct Claims<'a>(&'a Store);
 
-impl Answers for Writes<'_> {
+impl Answers for Claims<'_> {
     type Question = Statement;
     type Answer = Said;
 
     async fn answer(&self, statements: Vec<Statement>) -> Vec<Said> {
         self.0.execute(statements).await
+    }
+}
+
+struct Outcomes<'a> {
+    store: &'a Store,
+    /// Launches that are at their targets.
+    calling: watch::Sender<usize>,
+}
+
+impl Answers for Outcomes<'_> {
+    type Question = Statement;
+    type Answer = Said;
+
+    async fn answer(&self, statements: Vec<Statement>) -> Vec<Said> {
+        self.store.execute(statements).await
+    }
+
+    async fn others(&self) {
+        let mut calling = self.calling.subscribe();
+        let _ = tokio::time::timeout(A_MOMENT, calling.wait_for(|count| *count == 0)).await;
     }
 }
 

@@ -93,7 +93,7 @@ impl Store {
         let given = [text(Status::Enqueued.as_str()), number(revision)];
         let mut statement = self.update_of_run(id, update, conditions::RUN_IS_UNTOUCHED, given);
         statement.text.push_str(" RETURNING ALL NEW *");
-        if let Said::Done(Some(item)) = together.execute(statement).await
+        if let Said::Done(Some(item)) = together.claim(statement).await
             && let Ok((_, run)) = read_run(item)
         {
             return Ok(Claim::Won(run));
@@ -115,7 +115,7 @@ impl Store {
             let given = [text(Status::Started.as_str()), number(run.attempt)];
             let update = self.ending(outcome, now);
             let statement = self.update_of_run(id, update, conditions::CLAIM_STANDS, given);
-            if let Said::Done(_) = together.execute(statement).await {
+            if let Said::Done(_) = together.end(statement).await {
                 return Ok(true);
             }
         }
