@@ -1,14 +1,16 @@
-"""APScheduler on PostgreSQL: COUNT jobs that are due in the same second, each fire a row.
+"""APScheduler on PostgreSQL: COUNT jobs that are due in the same second, each fire a call and a row.
 
 The same protocol as the other children: answers on standard error.
 """
 
+import http.client
 import json
 import sys
 import threading
 import time
 from datetime import datetime, timezone
 from importlib.metadata import version
+from urllib.parse import urlsplit
 
 import psycopg
 from apscheduler.executors.pool import ThreadPoolExecutor
@@ -18,6 +20,8 @@ from apscheduler.triggers.cron import CronTrigger
 
 COUNT, DUE_MS, PORT = (int(argument) for argument in sys.argv[1:4])
 DUE = datetime.fromtimestamp(DUE_MS / 1000, timezone.utc)
+TARGET = urlsplit(sys.argv[4])
+HEADERS = {"Content-Type": "application/json"}
 SERVER = f"postgresql://bench@127.0.0.1:{PORT}/postgres"
 local = threading.local()
 lock = threading.Lock()
@@ -33,6 +37,11 @@ def fire(number):
     at = time.time() * 1000 - DUE_MS
     if not hasattr(local, "connection"):
         local.connection = psycopg.connect(SERVER, autocommit=True)
+        local.target = http.client.HTTPConnection(TARGET.hostname, TARGET.port)
+    metadata = {"run_id": f"schedule-{number}@{DUE.isoformat()}"}
+    body = {"payload": {"report": "daily", "region": "eu"}, "metadata": metadata}
+    local.target.request("POST", TARGET.path, json.dumps(body), HEADERS)
+    local.target.getresponse().read()
     local.connection.execute("INSERT INTO fires VALUES (%s, %s)", (number, DUE))
     with lock:
         late.append(at)

@@ -1,10 +1,12 @@
-// BullMQ: COUNT job schedulers that are due in the same second, each fire a job that is handled and
-// kept as completed. The same protocol as the other children: answers on standard error.
+// BullMQ: COUNT job schedulers that are due in the same second, each fire a job that calls URL, if
+// there is one, and is kept as completed. The same protocol as the other children: answers on
+// standard error.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { Queue, Worker } from "bullmq";
 
-const [count, dueMs, port] = process.argv.slice(2).map(Number);
+const [count, dueMs, port] = process.argv.slice(2, 5).map(Number);
+const url = process.argv[5];
 const connection = { host: "127.0.0.1", port };
 const answer = (value) => process.stderr.write(`answer: ${JSON.stringify(value)}\n`);
 const manifest = createRequire(import.meta.url).resolve("bullmq/package.json");
@@ -29,11 +31,17 @@ for (let first = 0; first < count; first += 200) {
 }
 
 const late = [];
+const runAt = due.toISOString();
+async function fire(job) {
+  late.push(Date.now() - dueMs);
+  if (!url) return;
+  const body = { payload: job.data, metadata: { run_id: `${job.repeatJobKey}@${runAt}` } };
+  const headers = { "content-type": "application/json", "idempotency-key": job.id };
+  const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+  await answer.json();
+}
 let recorded = 0;
-const worker = new Worker("bench", async () => void late.push(Date.now() - dueMs), {
-  connection,
-  concurrency: 64,
-});
+const worker = new Worker("bench", fire, { connection, concurrency: 64 });
 worker.on("error", (problem) => process.stderr.write(`${problem}\n`));
 worker.on("completed", () => {
   recorded += 1;

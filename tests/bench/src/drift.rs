@@ -36,7 +36,12 @@ async fn held(report: &mut Report, rate: usize) {
     let arrivals = system.executor.arrivals(rate * HELD_S, patience).await;
     assert!(arrivals.len() >= rate * HELD_S, "{} of {}", arrivals.len(), rate * HELD_S);
     let goal = (rate == 300).then_some(1000.0);
-    tell(report, &format!("drift, {rate} fires/s for {HELD_S} s"), &lateness(&arrivals), goal);
+    tell(
+        report,
+        &format!("drift, {rate} fires/s for {HELD_S} s"),
+        &lateness(&arrivals, arrivals.len()),
+        goal,
+    );
 }
 
 async fn together(report: &mut Report, burst: usize) {
@@ -47,7 +52,12 @@ async fn together(report: &mut Report, burst: usize) {
     let arrivals = system.executor.arrivals(burst, Duration::from_secs(90)).await;
     assert_eq!(arrivals.len(), burst, "every run arrives once");
     let goal = (burst == 1000).then_some(1500.0);
-    tell(report, &format!("drift, {burst} in one second"), &lateness(&arrivals), goal);
+    tell(
+        report,
+        &format!("drift, {burst} in one second"),
+        &lateness(&arrivals, arrivals.len()),
+        goal,
+    );
 }
 
 fn tell(report: &mut Report, group: &str, late: &(f64, f64, f64), goal: Option<f64>) {

@@ -55,12 +55,14 @@ async fn answer(State(executor): State<Executor>, body: Bytes) -> &'static str {
     "{}"
 }
 
-/// How late arrivals were, in milliseconds: the middle, the 99th of a hundred, the latest.
-pub fn lateness(arrivals: &[Arrival]) -> (f64, f64, f64) {
+/// How late `count` arrivals were, in milliseconds: the middle, the 99th of a hundred, the latest.
+/// Those that are missing are later than any.
+pub fn lateness(arrivals: &[Arrival], count: usize) -> (f64, f64, f64) {
     let mut late: Vec<f64> = arrivals
         .iter()
         .map(|(planned, at)| (*at - *planned).num_microseconds().unwrap_or(0) as f64 / 1000.0)
         .collect();
+    late.resize(count.max(late.len()), f64::INFINITY);
     late.sort_by(f64::total_cmp);
     (rank(&late, 50), rank(&late, 99), rank(&late, 100))
 }

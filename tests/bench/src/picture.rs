@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use crate::report::{Figure, Report, number};
 
-const WIDTH: usize = 860;
+const WIDTH: usize = 950;
 const BAR: usize = 18;
-const NAMES: usize = 330;
+const NAMES: usize = 420;
 const BARS: usize = 400;
 /// Readable on a light and on a dark page.
 const INK: &str = "#7d8590";

@@ -92,7 +92,7 @@ impl Report {
     fn push(&mut self, group: &str, name: &str, value: f64, unit: &str, goal: Option<Goal>) {
         let (group, name, unit) = (group.to_owned(), name.to_owned(), unit.to_owned());
         let figure = Figure { group, name, value, unit, goal };
-        println!("{}", line(&figure));
+        println!("{}", line(&figure, (36, 44)));
         self.figures.push(figure);
     }
 
@@ -101,7 +101,12 @@ impl Report {
         let busy = machine::busy();
         let share = (busy.0 - self.busy.0) as f64 / (busy.1 - self.busy.1).max(1) as f64;
         let seconds = self.begin.elapsed().as_secs_f64();
-        let mut table = self.figures.iter().map(line).collect::<Vec<_>>();
+        let widest = |text: fn(&Figure) -> &str| {
+            self.figures.iter().map(|figure| text(figure).chars().count()).max().unwrap_or(0)
+        };
+        let widths = (widest(|figure| &figure.group), widest(|figure| &figure.name));
+        let lines = self.figures.iter().map(|figure| line(figure, widths));
+        let mut table = lines.collect::<Vec<_>>();
         table.extend(self.notes.iter().cloned());
         table.push(format!(
             "{seconds:.0} s on {} cores; load {} before it began; cores {:.0} % busy during it",
@@ -142,14 +147,14 @@ fn keep(name: &str, table: &str) {
     fs::write("docs/performance.md", page).expect("docs is here");
 }
 
-fn line(figure: &Figure) -> String {
+fn line(figure: &Figure, (group, name): (usize, usize)) -> String {
     let verdict = match figure.goal {
         None => String::new(),
         Some(Goal::AtMost(limit)) => verdict(figure.value <= limit, "at most", limit),
         Some(Goal::AtLeast(limit)) => verdict(figure.value >= limit, "at least", limit),
     };
     let value = format!("{} {}", number(figure.value), figure.unit);
-    format!("{:<36} {:<44} {:>14}  {verdict}", figure.group, figure.name, value.trim_end())
+    format!("{:<group$} {:<name$} {:>14}  {verdict}", figure.group, figure.name, value.trim_end())
 }
 
 fn verdict(is_met: bool, word: &str, limit: f64) -> String {

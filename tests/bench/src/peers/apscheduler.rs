@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-use super::{Result, due, free_port, watch};
+use super::{Measured, due, free_port, watch};
 use crate::child::Child;
+use crate::executor::Executor;
 
 const PYTHON: &str = ".tools/peers/python/bin/python";
 
@@ -15,7 +16,7 @@ const PYTHON: &str = ".tools/peers/python/bin/python";
 const RATE: usize = 200;
 
 /// Runs it, if PostgreSQL and APScheduler are there.
-pub async fn measure(count: usize) -> std::result::Result<Result, String> {
+pub async fn measure(count: usize, target: &Executor) -> Measured {
     if !Path::new(PYTHON).is_file() {
         return Err("APScheduler is not installed".to_owned());
     }
@@ -64,8 +65,9 @@ pub async fn measure(count: usize) -> std::result::Result<Result, String> {
     tokio::time::sleep(Duration::from_secs(3)).await;
     let mut python = Command::new(PYTHON);
     python.arg("tests/bench/peers/apscheduler_bench.py").arg(count.to_string());
-    python.arg(due(count, RATE).timestamp_millis().to_string()).arg(&port);
-    let result = watch(Child::start(python).await, "APScheduler", server.id(), count).await;
+    python.arg(due(count, RATE).timestamp_millis().to_string()).arg(&port).arg(&target.url);
+    let child = Child::start(python).await;
+    let result = watch(child, ("APScheduler", ""), server.id(), count, Some(target)).await;
     drop(server);
     let _ = std::fs::remove_dir_all(&data);
     result

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-use super::{Result, due, free_port, watch};
+use super::{Measured, due, free_port, watch};
 use crate::child::Child;
+use crate::executor::Executor;
 
 const FOLDER: &str = ".tools/peers";
 
@@ -15,7 +16,7 @@ const FOLDER: &str = ".tools/peers";
 const RATE: usize = 500;
 
 /// Runs it, if Redis and BullMQ are there.
-pub async fn measure(count: usize) -> std::result::Result<Result, String> {
+pub async fn measure(count: usize, target: Option<&Executor>) -> Measured {
     if !Path::new(FOLDER).join("node_modules/bullmq").is_dir() {
         return Err("BullMQ is not installed".to_owned());
     }
@@ -35,5 +36,6 @@ pub async fn measure(count: usize) -> std::result::Result<Result, String> {
     let mut node = Command::new("node");
     node.current_dir(FOLDER).arg("bullmq.mjs").arg(count.to_string());
     node.arg(due(count, RATE).timestamp_millis().to_string()).arg(&port);
-    watch(Child::start(node).await, "BullMQ", redis.id(), count).await
+    node.args(target.map(|target| &target.url));
+    watch(Child::start(node).await, ("BullMQ", ""), redis.id(), count, target).await
 }

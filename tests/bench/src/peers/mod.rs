@@ -1,8 +1,10 @@
 //! The peers: schedulers one would run oneself, each with N schedules due in the same second, each
-//! fire handled and recorded, beside ours on the same machine in the same run.
+//! fire a request to the same target that is recorded, beside ours on the same machine in the same
+//! run. Those that are fast are measured once more with fires that call nobody.
 //!
-//! A fire counts from the second it is due until it is recorded; CPU counts from the moment all
-//! schedules exist, so that it holds everything a fire costs, also what is done ahead of it.
+//! A fire counts from the second it is due until it is recorded, and is late until its request
+//! arrives; CPU counts from the moment all schedules exist, so that it holds everything a fire costs,
+//! also what is done ahead of it.
 
 mod apscheduler;
 mod bullmq;
@@ -14,6 +16,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use crate::executor::{Executor, lateness};
 use crate::machine::{self, now};
 use crate::report::{Goal, Report};
 
@@ -21,9 +24,12 @@ use crate::report::{Goal, Report};
 pub struct Result {
     /// Its name and version.
     pub name: String,
+    /// Fires that never came.
+    pub lost: usize,
     /// From the second they were due until the last was recorded.
     pub seconds: f64,
-    /// How late they began, in milliseconds: the middle, the 99th of a hundred, the latest.
+    /// How late they began, in milliseconds: the middle, the 99th of a hundred, the latest. What never
+    /// came is later than anything.
     pub late: (f64, f64, f64),
     /// What the scheduler used, and what its database did.
     pub cpu: (Duration, Duration),
@@ -39,6 +45,8 @@ pub struct Limit {
     pub busy: f64,
     /// Fires a second, if that thread's work took no time: what is left, on all cores.
     pub without: f64,
+    /// The 99th of a hundred of how late they would be at that pace, in milliseconds.
+    pub late: f64,
 }
 
 /// What came of measuring somebody, or why nothing did.
@@ -52,23 +60,26 @@ pub async fn all(is_quick: bool, named: &[&str]) {
     let mut report = Report::begin("make bench-peers");
     let wants = |name: &str| named.is_empty() || named.contains(&name);
     for count in if is_quick { vec![1_000] } else { vec![1_000, 10_000] } {
-        let (mut own, mut bullmq) = (Vec::new(), Vec::new());
-        // Turn by turn: a machine that is slow for a while is slow for both.
+        let (mut own, mut calling, mut idle) = (Vec::new(), Vec::new(), Vec::new());
+        // Turn by turn: a machine that is slow for a while is slow for all of them.
         for _ in 0..if is_quick { 1 } else { ROUNDS } {
             if wants("ours") {
                 own.push(Ok(ours::measure(count).await));
             }
             if wants("bullmq") {
-                bullmq.push(self::bullmq::measure(count).await);
+                calling.push(bullmq::measure(count, Some(&Executor::start().await)).await);
+                idle.push(bullmq::measure(count, None).await);
             }
         }
-        let mut results: Vec<_> = [own, bullmq].into_iter().filter_map(middle).collect();
+        let mut results: Vec<_> = [own, calling, idle].into_iter().filter_map(middle).collect();
         if wants("apscheduler") {
-            results.push(apscheduler::measure(count).await);
+            results.push(apscheduler::measure(count, &Executor::start().await).await);
         }
         if wants("tokio-cron") {
-            results.push(tokio_cron::as_it_comes(count).await);
-            results.push(tokio_cron::with_larger_channels(count).await);
+            let target = Executor::start().await;
+            results.push(tokio_cron::as_it_comes(count, &Executor::start().await).await);
+            results.push(tokio_cron::with_larger_channels(count, Some(&target)).await);
+            results.push(tokio_cron::with_larger_channels(count, None).await);
         }
         let mut known = Vec::new();
         for result in results {
@@ -94,6 +105,10 @@ fn tell(report: &mut Report, count: usize, results: &[Result]) {
     let each = |total: Duration| total.as_secs_f64() * 1e6 / count as f64;
     for result in results {
         let group = format!("{}, {count} due", result.name);
+        if result.lost > 0 {
+            report.add(&group, "fires that never came", result.lost as f64, "");
+            continue;
+        }
         report.add(&group, "fires", count as f64 / result.seconds, "/s");
         report.add(&group, "p50", result.late.0, "ms");
         report.add(&group, "p99", result.late.1, "ms");
@@ -103,6 +118,7 @@ fn tell(report: &mut Report, count: usize, results: &[Result]) {
             let name = "the database's thread was busy";
             report.add(&group, name, limit.busy * 100.0, "%");
             report.add(&group, "fires, if that took no time", limit.without, "/s");
+            report.add(&group, "p99, if that took no time", limit.late, "ms");
         }
         report.add(&group, "peak memory", result.memory.0, "MiB");
         report.add(&group, "peak memory of the database", result.memory.1, "MiB");
@@ -112,25 +128,30 @@ fn tell(report: &mut Report, count: usize, results: &[Result]) {
         return;
     };
     let group = format!("Belfry, {count} due");
-    if let Some(bullmq) = theirs.iter().find(|result| result.name.starts_with("BullMQ")) {
+    for bullmq in theirs.iter().filter(|result| result.name.starts_with("BullMQ")) {
+        let of = |what: &str| format!("{what}, of {}'s", bullmq.name);
         let ratio = bullmq.seconds / ours.seconds;
-        report.goal(&group, "fires/s, of BullMQ's", ratio, "x", Goal::AtLeast(1.5));
+        report.goal(&group, &of("fires/s"), ratio, "x", Goal::AtLeast(1.5));
         if let Some(limit) = &ours.limit {
             let ratio = limit.without * bullmq.seconds / count as f64;
-            report.add(&group, "fires/s, if that took no time, of BullMQ's", ratio, "x");
+            report.add(&group, &of("fires/s, if that took no time"), ratio, "x");
         }
         let both = |result: &Result| each(result.cpu.0 + result.cpu.1).max(1.0);
         let third = Goal::AtMost(1.0 / 3.0);
-        let ratio = both(ours) / both(bullmq);
-        report.goal(&group, "CPU per fire, of BullMQ's", ratio, "x", third);
+        report.goal(&group, &of("CPU per fire"), both(ours) / both(bullmq), "x", third);
         let ratio = each(ours.cpu.0) / each(bullmq.cpu.0).max(1.0);
-        report.goal(&group, "CPU without either database, of BullMQ's", ratio, "x", third);
+        report.goal(&group, &of("CPU without either database"), ratio, "x", third);
         let ratio = each(ours.cpu.0) / both(bullmq);
-        report.add(&group, "CPU without our database, of BullMQ's", ratio, "x");
+        report.add(&group, &of("CPU without our database"), ratio, "x");
     }
     for peer in theirs {
         let name = format!("drift p99, of {}'s", peer.name);
-        report.goal(&group, &name, ours.late.1 / peer.late.1.max(0.001), "x", Goal::AtMost(1.0));
+        let theirs = peer.late.1.max(0.001);
+        report.goal(&group, &name, ours.late.1 / theirs, "x", Goal::AtMost(1.0));
+        if let Some(limit) = &ours.limit {
+            let name = format!("drift p99, if that took no time, of {}'s", peer.name);
+            report.add(&group, &name, limit.late / theirs, "x");
+        }
     }
 }
 
@@ -159,12 +180,14 @@ fn memory_of_all(pid: u32) -> f64 {
     machine::peak_memory(pid) + children.sum::<f64>()
 }
 
-/// Waits for a peer that has made its schedules, and for its fires.
+/// Waits for a peer that has made its schedules, and for its fires, which are late when they arrive
+/// at `target`, if they go there. Its name is followed by its version and by how it was run.
 async fn watch(
     mut peer: crate::child::Child,
-    name: &str,
+    (name, how): (&str, &str),
     database: Option<u32>,
     count: usize,
+    target: Option<&Executor>,
 ) -> Measured {
     let spare = peer.hello["spare_ms"].as_f64().unwrap_or(0.0);
     if spare < 0.0 {
@@ -174,14 +197,25 @@ async fn watch(
     let before = (peer.cpu(), of_database());
     let answer = peer.answer().await;
     let cpu = (peer.cpu() - before.0, of_database().saturating_sub(before.1));
-    if let Some(fires) = answer["fires"].as_u64().filter(|fires| *fires < count as u64) {
-        return Err(format!("{name} fired {fires} of {count} and then no more"));
-    }
+    let fires = answer["fires"].as_u64().map_or(count, |fires| fires as usize);
     let number = |name: &str| answer[name].as_f64().unwrap_or(0.0);
+    let version = peer.hello["version"].as_str().unwrap_or_default();
+    let (late, whom) = match target {
+        Some(target) => {
+            let arrivals = target.arrivals(fires, Duration::ZERO).await;
+            assert_eq!(arrivals.len(), fires, "every request of {name} arrives once");
+            (lateness(&arrivals, count), "")
+        }
+        None if fires < count => {
+            return Err(format!("{name}{how} fired {fires} of {count} and then no more"));
+        }
+        None => ((number("p50"), number("p99"), number("max")), ", calling nobody"),
+    };
     Ok(Result {
-        name: format!("{name} {}", peer.hello["version"].as_str().unwrap_or_default()),
+        name: format!("{name} {version}{how}{whom}"),
+        lost: count - fires,
         seconds: number("seconds"),
-        late: (number("p50"), number("p99"), number("max")),
+        late,
         cpu,
         memory: (peer.peak_memory(), database.map_or(0.0, memory_of_all)),
         limit: None,

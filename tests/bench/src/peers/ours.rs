@@ -40,18 +40,14 @@ pub async fn measure(count: usize) -> Result {
     let seconds = (last - at).num_milliseconds() as f64 / 1000.0;
     let database = (since.database - from_then.database).as_secs_f64();
     let all = (since.all - from_then.all).as_secs_f64();
+    let without = count as f64 * machine::cores() as f64 / (all - database).max(0.01);
+    let late = lateness(&arrivals, count);
     let limit = Limit {
         busy: database / seconds,
-        without: count as f64 * machine::cores() as f64 / (all - database).max(0.01),
+        without,
+        late: late.1 * (count as f64 / seconds / without).min(1.0),
     };
-    Result {
-        name: "Belfry".to_owned(),
-        seconds,
-        late: lateness(&arrivals),
-        cpu,
-        memory,
-        limit: Some(limit),
-    }
+    Result { name: "Belfry".to_owned(), lost: 0, seconds, late, cpu, memory, limit: Some(limit) }
 }
 
 /// What was used of the cores so far.

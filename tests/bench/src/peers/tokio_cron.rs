@@ -5,41 +5,43 @@ use std::sync::{Arc, Mutex};
 
 use rusqlite::Connection;
 use serde_json::json;
+use tokio::sync::Semaphore;
 use tokio_cron_scheduler::{Job, JobScheduler};
 
 use super::{Measured, due, watch};
 use crate::child::{self, Child};
-use crate::executor::rank;
+use crate::executor::{Executor, rank};
 use crate::machine::now;
-use crate::system::only;
+use crate::system::{only, text};
 
 const FILE: &str = "target/bench/tokio-cron.sqlite";
 
+const NAME: &str = "tokio-cron-scheduler";
 /// What its channels hold unless they are told otherwise. What they cannot hold is lost.
 const ROOM: usize = 200;
-/// The name of one that was told.
-const LARGER: &str = "tokio-cron-scheduler, large";
+/// Requests under way at once, as many as ours has.
+const REQUESTS: usize = 640;
 /// What has not fired by then does not fire any more.
 const PATIENCE: chrono::Duration = chrono::Duration::seconds(60);
 
 /// Schedules it makes in a second, on a bad day.
 const RATE: usize = 1000;
 
-/// Runs it with channels of this size.
-async fn measure(count: usize, name: &str, room: usize) -> Measured {
-    let at = due(count, RATE).timestamp_millis().to_string();
-    let arguments = ["tokio-cron", &count.to_string(), &at, &room.to_string()];
-    watch(Child::of_ours(&arguments, &[]).await, name, None, count).await
-}
-
 /// Runs it as it comes.
-pub async fn as_it_comes(count: usize) -> Measured {
-    measure(count, "tokio-cron-scheduler", ROOM).await
+pub async fn as_it_comes(count: usize, target: &Executor) -> Measured {
+    measure(count, ROOM, "", Some(target)).await
 }
 
 /// Runs it with channels that hold all of its jobs.
-pub async fn with_larger_channels(count: usize) -> Measured {
-    measure(count, LARGER, ROOM.max(2 * count)).await
+pub async fn with_larger_channels(count: usize, target: Option<&Executor>) -> Measured {
+    measure(count, ROOM.max(2 * count), ", large", target).await
+}
+
+async fn measure(count: usize, room: usize, how: &str, target: Option<&Executor>) -> Measured {
+    let at = due(count, RATE).timestamp_millis().to_string();
+    let url = target.map_or("", |target| &target.url);
+    let arguments = ["tokio-cron", &count.to_string(), &at, &room.to_string(), url];
+    watch(Child::of_ours(&arguments, &[]).await, (NAME, how), None, count, target).await
 }
 
 /// The child: makes the schedules, and answers when all have fired.
@@ -56,14 +58,25 @@ pub async fn serve(arguments: &[String]) {
     let records = Arc::new(Mutex::new(records));
     let late: Arc<Mutex<Vec<f64>>> = Arc::default();
     let room = number(2) as usize;
+    let url = Some(arguments[3].clone()).filter(|url| !url.is_empty());
+    let target = url.map(|url| (reqwest::Client::new(), url, Arc::new(Semaphore::new(REQUESTS))));
     let scheduler = JobScheduler::new_with_channel_size(room).await.expect("a scheduler");
     let due = chrono::DateTime::from_timestamp_millis(at).expect("a time");
     for schedule in 0..count {
-        let (records, late) = (records.clone(), late.clone());
+        let (records, late, target) = (records.clone(), late.clone(), target.clone());
         let job = Job::new_async(only(due), move |_, _| {
             let begin = (now() - due).num_microseconds().unwrap_or(0) as f64 / 1000.0;
-            let (records, late) = (records.clone(), late.clone());
+            let (records, late, target) = (records.clone(), late.clone(), target.clone());
             Box::pin(async move {
+                if let Some((client, url, requests)) = target {
+                    let _permit = requests.acquire().await.expect("nobody closes it");
+                    let run_id = format!("schedule-{schedule}@{}", text(due));
+                    let payload = json!({"report": "daily", "region": "eu"});
+                    let body = json!({"payload": payload, "metadata": {"run_id": run_id}});
+                    let request = client.post(url).header("content-type", "application/json");
+                    let answer = request.body(body.to_string()).send().await.expect("an answer");
+                    answer.bytes().await.expect("all of it");
+                }
                 let records = records.lock().expect("nobody panicked");
                 let insert = "INSERT INTO fires VALUES (?1, ?2)";
                 records.execute(insert, [schedule as i64, at]).expect("a row");
