@@ -34,7 +34,7 @@ impl<'a> Together<'a> {
     pub(crate) fn on(app: &'a App) -> Together<'a> {
         let store = &app.store;
         let (reads, claims) = (Gather::of(Reads(store)), Gather::of(Claims(store)));
-        let outcomes = Gather::of(Outcomes { store, calling: watch::Sender::new(0) });
+        let outcomes = Gather::of(Outcomes { store, calls: Calls::default() });
         Together { store, reads, claims, outcomes, news: Gather::of(News(&app.events)) }
     }
 
@@ -53,9 +53,7 @@ impl<'a> Together<'a> {
 
     /// A launch is at its target until this is dropped.
     pub(crate) fn calling(&self) -> Calling<'_> {
-        let calling = &self.outcomes.answers.calling;
-        calling.send_modify(|count| *count += 1);
-        Calling(calling)
+        self.outcomes.answers.calls.begin()
     }
 
     /// Records an outcome. What was not heard of is [`Said::Nothing`].
@@ -68,6 +66,23 @@ impl<'a> Together<'a> {
         if !events.is_empty() {
             self.news.ask(events).await;
         }
+    }
+}
+
+/// How many launches are at their targets.
+#[derive(Default)]
+struct Calls(watch::Sender<usize>);
+
+impl Calls {
+    fn begin(&self) -> Calling<'_> {
+        self.0.send_modify(|count| *count += 1);
+        Calling(&self.0)
+    }
+
+    /// Returns when none is, or after a moment.
+    async fn are_over(&self) {
+        let mut calls = self.0.subscribe();
+        let _ = tokio::time::timeout(A_MOMENT, calls.wait_for(|count| *count == 0)).await;
     }
 }
 
@@ -176,8 +191,7 @@ impl Answers for Claims<'_> {
 
 struct Outcomes<'a> {
     store: &'a Store,
-    /// Launches that are at their targets.
-    calling: watch::Sender<usize>,
+    calls: Calls,
 }
 
 impl Answers for Outcomes<'_> {
@@ -189,8 +203,7 @@ impl Answers for Outcomes<'_> {
     }
 
     async fn others(&self) {
-        let mut calling = self.calling.subscribe();
-        let _ = tokio::time::timeout(A_MOMENT, calling.wait_for(|count| *count == 0)).await;
+        self.calls.are_over().await;
     }
 }
 
@@ -210,4 +223,31 @@ impl Answers for News<'_> {
 /// A fault, for everybody it strikes.
 fn again(fault: &Fault) -> Fault {
     Fault { doing: fault.doing.clone(), source: fault.source.to_string().into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_outcome_waits_for_the_last_call_but_not_for_long() {
+        let (calls, begin) = (Calls::default(), Instant::now());
+        calls.are_over().await;
+        assert_eq!(begin.elapsed(), Duration::ZERO);
+
+        let ends = |calling, after| async move {
+            tokio::time::sleep(after).await;
+            drop(calling);
+        };
+        let (soon, later) = (Duration::from_millis(2), Duration::from_millis(4));
+        let both = futures::future::join(ends(calls.begin(), soon), ends(calls.begin(), later));
+        futures::future::join(both, calls.are_over()).await;
+        assert_eq!(begin.elapsed(), later);
+
+        let _slow = calls.begin();
+        calls.are_over().await;
+        assert_eq!(begin.elapsed(), later + A_MOMENT);
+    }
 }
