@@ -6,82 +6,89 @@ use crate::machine::now;
 use crate::report::Report;
 use crate::system::{System, only, text};
 
-/// Ticks of which the middle one counts.
-const TICKS: usize = 41;
-/// Due in each tick that has something to do.
+/// Ticks with nothing to do, of which the middle one counts.
+const QUIET: usize = 41;
+/// Ticks that have something to do, of which the middle one counts.
+const BUSY: usize = 9;
+/// Due in each of those.
 const DUE: usize = 100;
 /// What a million idle schedules may cost of what none cost.
 const LIMITS: (f64, f64) = (1.05, 1.5);
 
-/// Measures ticks with growing numbers of idle schedules.
+/// A system with so many idle schedules, and its ticks.
+struct Beside {
+    idle: u64,
+    system: System,
+    quiet: Vec<Value>,
+    busy: Vec<Value>,
+}
+
+/// Measures ticks beside growing numbers of idle schedules.
 pub async fn measure(report: &mut Report, is_quick: bool) {
-    let mut system = System::start(&[], &["--meter"]).await;
     let sizes: &[u64] = if is_quick { &[0, 100_000] } else { &[0, 100_000, 1_000_000] };
-    let in_a_year = now() + chrono::Duration::days(300);
-    system.schedules("idle", 1, &text(in_a_year), &only(in_a_year)).await;
-    system.tick().await;
-    let mut first = None;
-    let mut have = 1;
+    let mut all = Vec::new();
     for size in sizes {
-        if *size > have {
+        all.push(Beside::start(*size).await);
+    }
+    // Turn by turn: a machine that is slow for a while is slow for all of them.
+    for _ in 0..QUIET {
+        for beside in &mut all {
+            beside.quiet.push(beside.system.tick().await);
+        }
+    }
+    for round in 0..BUSY {
+        for beside in &mut all {
+            beside.work(round).await;
+        }
+    }
+    let figures = |beside: &Beside| {
+        [&beside.quiet, &beside.busy].map(|ticks| (middle(ticks, "ms"), middle(ticks, "requests")))
+    };
+    let [none_quiet, none_busy] = figures(&all[0]);
+    for beside in &all {
+        let group = format!("tick beside {} idle", beside.idle);
+        let [quiet, busy] = figures(beside);
+        report.add(&group, "nothing due, time", quiet.0, "ms");
+        report.add(&group, "nothing due, requests", quiet.1, "");
+        report.add(&group, &format!("{DUE} due, time"), busy.0, "ms");
+        report.add(&group, &format!("{DUE} due, requests"), busy.1, "");
+        if beside.idle > 0 {
+            let name = "time, of that beside none";
+            report.ratio(&group, name, busy.0 / none_busy.0, LIMITS.1);
+            let name = "time with nothing due, of that beside none";
+            report.ratio(&group, name, quiet.0 / none_quiet.0, LIMITS.1);
+            let name = "requests, of those beside none";
+            report.ratio(&group, name, busy.1 / none_busy.1, LIMITS.0);
+            let name = "requests with nothing due, of those beside none";
+            report.ratio(&group, name, quiet.1 / none_quiet.1, LIMITS.0);
+        }
+    }
+}
+
+impl Beside {
+    async fn start(idle: u64) -> Beside {
+        let mut system = System::start(&[], &["--meter"]).await;
+        let in_a_year = now() + chrono::Duration::days(300);
+        system.schedules("idle", 1, &text(in_a_year), &only(in_a_year)).await;
+        if idle > 1 {
             let order = json!({
-                "do": "schedules", "idle": true, "from": "idle", "first": have, "count": size - have,
+                "do": "schedules", "idle": true, "from": "idle", "first": 1, "count": idle - 1,
                 "next": text(in_a_year), "cron": only(in_a_year),
             });
             system.services.ask(order).await;
-            have = *size;
         }
-        let (quiet_ms, quiet_requests) = quiet(&mut system).await;
-        let (busy_ms, busy_requests) = busy(&mut system, *size).await;
-        let group = format!("tick beside {size} idle");
-        report.add(&group, "nothing due, time", quiet_ms, "ms");
-        report.add(&group, "nothing due, requests", quiet_requests, "");
-        report.add(&group, &format!("{DUE} due, time"), busy_ms, "ms");
-        report.add(&group, &format!("{DUE} due, requests"), busy_requests, "");
-        let base = *first.get_or_insert((quiet_ms, quiet_requests, busy_ms, busy_requests));
-        if *size > 0 {
-            report.ratio(&group, "time, of that beside none", busy_ms / base.2, LIMITS.1);
-            report.ratio(
-                &group,
-                "time with nothing due, of that beside none",
-                quiet_ms / base.0,
-                LIMITS.1,
-            );
-            report.ratio(
-                &group,
-                "requests, of those beside none",
-                busy_requests / base.3,
-                LIMITS.0,
-            );
-            report.ratio(
-                &group,
-                "requests with nothing due, of those beside none",
-                quiet_requests / base.1,
-                LIMITS.0,
-            );
-        }
+        system.tick().await;
+        Beside { idle, system, quiet: Vec::new(), busy: Vec::new() }
     }
-}
 
-async fn quiet(system: &mut System) -> (f64, f64) {
-    let mut ticks = Vec::new();
-    for _ in 0..TICKS {
-        ticks.push(system.tick().await);
-    }
-    (middle(&ticks, "ms"), middle(&ticks, "requests"))
-}
-
-async fn busy(system: &mut System, size: u64) -> (f64, f64) {
-    let mut ticks = Vec::new();
-    for round in 0..7 {
+    async fn work(&mut self, round: usize) {
         let at = now() - chrono::Duration::seconds(5);
-        let name = format!("due-{size}-{round}");
-        system.schedules(&name, DUE, &text(at), &only(at)).await;
-        let tick = system.tick().await;
+        let name = format!("due-{round}");
+        self.system.schedules(&name, DUE, &text(at), &only(at)).await;
+        let tick = self.system.tick().await;
         assert_eq!(tick["emitted"], DUE, "{tick}");
-        ticks.push(tick);
+        self.busy.push(tick);
     }
-    (middle(&ticks, "ms"), middle(&ticks, "requests"))
 }
 
 fn middle(ticks: &[Value], what: &str) -> f64 {
