@@ -186,6 +186,14 @@ impl Sim {
                     let schedule = body["Key"]["schedule_id"]["S"].as_str().unwrap_or_default();
                     for put in who.puts_of(schedule) {
                         pass(2).await;
+                        // It is a call, at which the tick may die as at any other.
+                        let fate = {
+                            let mut dice = self.dice();
+                            self.faults().fate(&mut dice, self.now())
+                        };
+                        if fate == Fate::DeathBefore {
+                            return who.die().await;
+                        }
                         self.write("PutItem", &put);
                     }
                 }
