@@ -382,5 +382,5 @@ pub fn request(
 
 /// A launcher that was brought a run by this message.
 pub fn claimant(message: &str) -> Claimant<'_> {
-    Claimant { message, call: "a call of the story's" }
+    Claimant { message, call: "a call of the story's", ahead: false }
 }

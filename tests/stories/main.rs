@@ -3,6 +3,7 @@
 
 mod access;
 mod addressing;
+mod ahead;
 mod api;
 mod backfilling;
 mod batches;

@@ -2,7 +2,7 @@
 
 use crate::id::RunId;
 use crate::run::Reason;
-use crate::schedule::Clock;
+use crate::schedule::{Clock, Overlap};
 
 /// What the launcher does with a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,15 @@ pub fn judge(clock: Option<&Clock>, id: &RunId, revision: u64) -> Verdict {
     } else {
         Verdict::Cancel(Reason::Superseded)
     }
+}
+
+/// Whether what a launcher read of a schedule ahead of a fire's time is good enough when that time has
+/// come, unless the run met a change since. Not under `queue`, where the slots of the moment decide,
+/// and not while others follow: who stops following changes only the list of them.
+pub fn can_be_read_ahead(clock: &Clock, id: &RunId) -> bool {
+    let takes_turns = clock.policies.overlap_policy == Overlap::Queue;
+    // A run with a cause may have a policy of its own.
+    id.cause.is_none() && !takes_turns && clock.then.is_empty()
 }
 
 #[cfg(test)]
@@ -66,5 +75,18 @@ mod tests {
         let id: RunId = "nightly@2026-01-01T02:00:00Z".parse().unwrap();
         let manual = RunId { cause: Some(Cause::manual("x")), ..id };
         assert_eq!(judge(Some(&paused), &manual, 1), Verdict::Launch);
+    }
+
+    #[test]
+    fn only_what_a_change_of_the_definition_tells_is_read_ahead() {
+        let fire: RunId = "nightly@2026-01-01T02:00:00Z".parse().unwrap();
+        let mut plain = clock("0 2 * * *");
+        assert!(can_be_read_ahead(&plain, &fire));
+        let manual = RunId { cause: Some(Cause::manual("x")), ..fire.clone() };
+        assert!(!can_be_read_ahead(&plain, &manual));
+        let followed = Clock { then: ["report".parse().unwrap()].into(), ..plain.clone() };
+        assert!(!can_be_read_ahead(&followed, &fire));
+        plain.policies.overlap_policy = Overlap::Queue;
+        assert!(!can_be_read_ahead(&plain, &fire));
     }
 }

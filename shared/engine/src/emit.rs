@@ -5,6 +5,7 @@
 
 use belfry_core::id::RunId;
 use belfry_core::instant::Instant;
+use belfry_core::launch::can_be_read_ahead;
 use belfry_core::plan::{Fire, Horizon, plan};
 use belfry_core::run::{Run, Status};
 use belfry_core::schedule::Clock;
@@ -181,7 +182,10 @@ async fn put(
                 report.emitted += 1;
                 report.drift_ms.push((now - run.launch_at).num_milliseconds().max(0));
                 info!(run_id = %id, trigger = ?run.trigger, launch_at = %run.launch_at, "emitted");
-                parcels.push((place, parcel(id, &run)));
+                let ahead = can_be_read_ahead(&work[place].clock, &id);
+                let mut parcel = parcel(id, &run);
+                parcel.message.ahead = ahead;
+                parcels.push((place, parcel));
             }
             Ok(Put::New) => {
                 report.skipped += 1;
@@ -293,6 +297,7 @@ async fn advance_some(app: &App, works: &[&Work]) -> Vec<Result<bool, Fault>> {
 
 /// What brings a recorded run to the launcher.
 pub fn parcel(run_id: RunId, run: &Run) -> Parcel {
-    let message = Message { run_id, revision: run.revision, launch_at: run.launch_at };
+    let (revision, launch_at) = (run.revision, run.launch_at);
+    let message = Message { run_id, revision, launch_at, ahead: false };
     Parcel { message, owner: run.owner.clone() }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use aws_lambda_events::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
 use belfry_core::feedback::{Feedback, Kind};
 use belfry_core::id::RunId;
-use belfry_core::launch::{Verdict, judge};
+use belfry_core::launch::{Verdict, can_be_read_ahead, judge};
 use belfry_core::run::{Reason, Run, Status};
 use belfry_core::schedule::{Clock, Overlap, Spec};
 use belfry_core::workflow::{Completion, Workflow};
@@ -204,27 +204,54 @@ async fn launch(
         return Ok(Handled::Again { after_s: early.num_seconds(), why: "too early".to_owned() });
     }
     if early > Duration::zero() {
+        let known = read_ahead(together, message).await;
         app.time.sleep_until(message.launch_at).await;
+        if let Some(known) = known
+            && let Some(handled) = try_launch(app, together, message, holder, &known).await?
+        {
+            return Ok(handled);
+        }
     }
     for _ in 0..READS {
-        match try_launch(app, together, message, holder).await? {
-            Some(handled) => return Ok(handled),
-            None => continue,
+        let stored = together.schedule(&message.run_id.schedule_id).await?;
+        let known = Known { stored, ahead: false };
+        if let Some(handled) = try_launch(app, together, message, holder, &known).await? {
+            return Ok(handled);
         }
     }
     Ok(Handled::Again { after_s: 1, why: "the schedule keeps changing".to_owned() })
 }
 
-/// One try on the schedule as it is now. `None`: it changed meanwhile.
+/// A schedule by which a launch is judged.
+struct Known {
+    stored: Arc<Stored>,
+    /// Whether it was read before the launch's time had come.
+    ahead: bool,
+}
+
+/// The schedule of a message that came early, read while there is time: whatever changes until the
+/// claim has the claim refused. `None`: it is to be read when the time has come.
+async fn read_ahead(together: &Together<'_>, message: &Message) -> Option<Known> {
+    if !message.ahead {
+        return None;
+    }
+    let id = &message.run_id;
+    let stored = together.schedule(&id.schedule_id).await.ok()?;
+    let Stored::Schedule(both) = &*stored else { return None };
+    let launches = judge(Some(&both.0), id, message.revision) == Verdict::Launch;
+    (launches && can_be_read_ahead(&both.0, id)).then_some(Known { stored, ahead: true })
+}
+
+/// One try on the schedule as it was read. `None`: it changed meanwhile.
 async fn try_launch(
     app: &App,
     together: &Together<'_>,
     message: &Message,
     holder: &str,
+    known: &Known,
 ) -> Result<Option<Handled>, Fault> {
     let id = &message.run_id;
-    let stored = together.schedule(&id.schedule_id).await?;
-    let (clock, spec) = match &*stored {
+    let (clock, spec) = match &*known.stored {
         Stored::Schedule(both) => (Some(&both.0), Some(&both.1)),
         _ => (None, None),
     };
@@ -283,12 +310,14 @@ async fn try_launch(
     let now = app.now();
     let lease = app.settings.launch_lease;
     let this_call = app.call_id();
-    let claimant = Claimant { message: holder, call: &this_call };
+    let claimant = Claimant { message: holder, call: &this_call, ahead: known.ahead };
     let claim =
         app.store.claim_run_together(together, id, clock.revision, &claimant, lease, now).await?;
     let run = match claim {
         Claim::Won(run) => run,
         Claim::Changed => return Ok(None),
+        // It may hold a slot that was not taken yet when the clock was read.
+        Claim::Over(_) if known.ahead => return Ok(None),
         Claim::Held(until) => {
             let after_s = (until - now).num_seconds() + 1;
             let why = "an earlier delivery of this message is at work".to_owned();

@@ -18,9 +18,9 @@ use tracing::info;
 
 use super::backfill::cancel_all;
 use super::declare::{Membership, check_member, membership, moved};
-use super::follow::links;
+use super::follow::{links, newly_followed};
 use super::make::{Birth, make};
-use super::settle::{catch_up, emit_overdue, emit_soon, settle_unlaunched};
+use super::settle::{catch_up, emit_overdue, emit_soon, meet_unended, settle_unlaunched};
 use super::{Caller, Refusal};
 use crate::app::App;
 use crate::events::Event;
@@ -283,6 +283,9 @@ pub(super) async fn change(
     if definition == before && same_pause && set == old_spec.set {
         // It may be a second try of a change that stood, and whose first try ended before this.
         settle_unlaunched(app, &old, Some(&old), old.revision, now).await?;
+        if let Some(followed) = &old_spec.after_schedule_id {
+            meet_unended(app, followed, now).await?;
+        }
         return Ok(saving(false, &old, &old_spec, now));
     }
     let followed = old_spec.after_schedule_id.as_ref();
@@ -325,6 +328,9 @@ pub(super) async fn change(
         Saved::Stale => Err(Refusal::Stale { current: revision }),
         Saved::Yes => {
             settle_unlaunched(app, &clock, Some(&clock), revision, now).await?;
+            if let Some(followed) = newly_followed(&links) {
+                meet_unended(app, followed, now).await?;
+            }
             info!(schedule_id = %id, by = caller.sub, verb = intent.verb, revision, "changed");
             if clock.paused && !old.paused {
                 let detail = json!({

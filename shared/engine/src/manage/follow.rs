@@ -38,6 +38,14 @@ pub(super) async fn links(
     Ok(links)
 }
 
+/// The schedule that is followed once `links` are written, and was not before.
+pub(super) fn newly_followed(links: &[Link]) -> Option<&ScheduleId> {
+    links.iter().find_map(|link| match link {
+        Link::Follow(other) => Some(other),
+        _ => None,
+    })
+}
+
 async fn check(app: &App, owner: &str, id: &ScheduleId, other: &ScheduleId) -> Result<(), Refusal> {
     let refuse = |problem: String| Err(Refusal::invalid("after_schedule_id", problem));
     let mut next = Some(other.clone());

@@ -13,8 +13,8 @@ use tracing::info;
 
 use super::declare::{membership, moved};
 use super::edit::{Saving, entry, first_fire, read, resolve_version, saving, spec};
-use super::follow::links;
-use super::settle::emit_soon;
+use super::follow::{links, newly_followed};
+use super::settle::{emit_soon, meet_unended};
 use super::{Caller, Refusal};
 use crate::app::App;
 use crate::store::{Change, Created, Spent, Stored};
@@ -113,6 +113,9 @@ pub(super) async fn make(
         }
         Created::Yes => {
             info!(schedule_id = %id, by = caller.sub, "created");
+            if let Some(followed) = newly_followed(&links) {
+                meet_unended(app, followed, now).await?;
+            }
             emit_soon(app, &clock, now).await;
             Ok(saving(true, &clock, &spec, now))
         }

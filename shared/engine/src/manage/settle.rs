@@ -1,7 +1,7 @@
 //! Fires on their way when a definition changes: each is confirmed under the new one or cancelled by
 //! it, what was due before is recorded, and what is due soon is emitted.
 
-use belfry_core::id::RunId;
+use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::Instant;
 use belfry_core::launch::{Verdict, judge};
 use belfry_core::plan::Horizon;
@@ -97,6 +97,15 @@ pub(super) async fn settle_unlaunched(
     let answers: Vec<_> =
         stream::iter(runs.into_iter().map(settle)).buffer_unordered(CONCURRENCY).collect().await;
     answers.into_iter().collect()
+}
+
+/// Has the launchers that read a schedule ahead of its fires look again: somebody follows it now, and
+/// its definition does not tell.
+pub(super) async fn meet_unended(app: &App, id: &ScheduleId, now: Instant) -> Result<(), Fault> {
+    let runs = app.store.unended_runs(id, now - OLDEST_ON_ITS_WAY).await?;
+    let meet = |(id, _): (RunId, Run)| async move { app.store.meet_run(&id).await };
+    let answers = stream::iter(runs.into_iter().map(meet)).buffer_unordered(CONCURRENCY);
+    answers.map(|met| met.map(|_| ())).collect::<Vec<_>>().await.into_iter().collect()
 }
 
 /// Emits what is due before the next tick would see it. If that fails, the tick comes all the same.

@@ -50,6 +50,8 @@ pub struct Claimant<'a> {
     pub message: &'a str,
     /// This very call: a claim whose answer was lost on the way is known again by it.
     pub call: &'a str,
+    /// Whether it judged by what it read ahead of the run's time.
+    pub ahead: bool,
 }
 
 /// How a run ended.
@@ -211,12 +213,16 @@ impl Store {
             .given(":holder", text(holder))
             .given(":now", number(now.timestamp_millis()))
             .given(":revision", number(revision));
+        let condition = match claimant.ahead {
+            true => format!("{} AND {}", conditions::RUN_IS_FREE, conditions::NO_CHANGE_MET_IT),
+            false => conditions::RUN_IS_FREE.to_owned(),
+        };
         let request = self
             .client
             .update_item()
             .table_name(&self.runs)
             .set_key(Some(run_key(id)))
-            .condition_expression(conditions::RUN_IS_FREE)
+            .condition_expression(condition)
             .return_values(ReturnValue::AllNew)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         match update.on(request).send().await {
@@ -337,6 +343,14 @@ impl Store {
         self.update_run(id, update, conditions::RUN_IS_UNENDED, "settle run").await
     }
 
+    /// Records that a run met a change which leaves its definition as it is: nobody claims it by what
+    /// was read ahead.
+    pub async fn meet_run(&self, id: &RunId) -> Result<bool, Fault> {
+        let update = unlaunched(Update::default().set("settled_by", number(0)))
+            .given(":started", text(Status::Started.as_str()));
+        self.update_run(id, update, conditions::RUN_IS_UNMET, "meet run").await
+    }
+
     pub(super) async fn update_run(
         &self,
         id: &RunId,
@@ -437,7 +451,6 @@ impl Store {
     }
 }
 
-/// No launcher has the run any more. For conditions on what was started.
 /// What a claim writes, besides the number of the attempt.
 pub(super) fn claiming(claimant: &Claimant<'_>, lease: Duration, now: Instant) -> Update {
     Update::default()
@@ -448,6 +461,7 @@ pub(super) fn claiming(claimant: &Claimant<'_>, lease: Duration, now: Instant) -
         .set("started_at", time(now))
 }
 
+/// No launcher has the run any more. For conditions on what was started.
 fn unclaim(update: Update) -> Update {
     update
         .remove("lease_until")
