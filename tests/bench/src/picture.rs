@@ -64,7 +64,7 @@ pub fn draw(report: &Report) -> String {
 }
 
 fn is_a_peer(group: &str) -> bool {
-    ["cron crate", "croner", "cronexpr", "BullMQ", "APScheduler", "tokio-cron"]
+    ["cron ", "croner ", "cronexpr ", "BullMQ ", "APScheduler ", "tokio-cron-scheduler "]
         .iter()
-        .any(|peer| group.contains(peer))
+        .any(|peer| group.starts_with(peer))
 }

@@ -196,13 +196,17 @@ fn document(figure: &Figure) -> Value {
     document
 }
 
-/// What the figures are of: the crates measured, by their lock file, and the compiler.
-fn versions() -> Value {
+/// The version of a crate that is measured, by the lock file. Of several the last: older ones are other
+/// crates' dependencies.
+pub fn version(name: &str) -> String {
     let lock = fs::read_to_string("tests/bench/Cargo.lock").unwrap_or_default();
-    let version = |name: &str| {
-        let place = lock.find(&format!("name = \"{name}\"\nversion = \""))?;
-        lock[place..].split('"').nth(3).map(str::to_owned)
-    };
+    let place = lock.rfind(&format!("name = \"{name}\"\nversion = \""));
+    let version = place.and_then(|place| lock[place..].split('"').nth(3));
+    version.unwrap_or_default().to_owned()
+}
+
+/// What the figures are of: the crates measured, and the compiler.
+fn versions() -> Value {
     let crates =
         ["cron", "croner", "cronexpr", "tokio-cron-scheduler", "dynoxide-rs", "aws-sdk-dynamodb"];
     let mut versions: serde_json::Map<_, _> =

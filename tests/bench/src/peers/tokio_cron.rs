@@ -86,7 +86,7 @@ pub async fn serve(arguments: &[String]) {
         scheduler.add(job.expect("a job")).await.expect("a job");
     }
     scheduler.start().await.expect("a start");
-    let version = "0.15.1";
+    let version = crate::report::version(NAME);
     child::answer(&json!({"version": version, "spare_ms": at - now().timestamp_millis()}));
     let end = due + PATIENCE;
     while late.lock().expect("nobody panicked").len() < count && now() < end {
