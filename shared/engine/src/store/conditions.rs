@@ -23,10 +23,6 @@ pub(super) const RUN_IS_FREE: &str = "(#status IN (:enqueued, :queued) \
 /// leaves the definition as it is.
 pub(super) const NO_CHANGE_MET_IT: &str = "attribute_not_exists(settled_by)";
 
-/// A change that leaves the definition as it is meets what has not ended, unless another did.
-pub(super) const RUN_IS_UNMET: &str =
-    "#status IN (:enqueued, :queued, :started) AND attribute_not_exists(settled_by)";
-
 /// Only the claim with the newest fence may write.
 pub(super) const CLAIM_IS_NEWEST: &str = "#status = :started AND attempt = :fence";
 

@@ -348,7 +348,10 @@ impl Store {
     pub async fn meet_run(&self, id: &RunId) -> Result<bool, Fault> {
         let update = unlaunched(Update::default().set("settled_by", number(0)))
             .given(":started", text(Status::Started.as_str()));
-        self.update_run(id, update, conditions::RUN_IS_UNMET, "meet run").await
+        // What a change of the definition wrote there says more.
+        let condition =
+            format!("{} AND {}", conditions::RUN_IS_UNENDED, conditions::NO_CHANGE_MET_IT);
+        self.update_run(id, update, &condition, "meet run").await
     }
 
     pub(super) async fn update_run(
