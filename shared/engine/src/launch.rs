@@ -5,7 +5,7 @@ use std::sync::Arc;
 use aws_lambda_events::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
 use belfry_core::feedback::{Feedback, Kind};
 use belfry_core::id::RunId;
-use belfry_core::launch::{Verdict, can_be_read_ahead, judge};
+use belfry_core::launch::{Verdict, judge};
 use belfry_core::run::{Reason, Run, Status};
 use belfry_core::schedule::{Clock, Overlap, Spec};
 use belfry_core::workflow::{Completion, Workflow};
@@ -22,6 +22,7 @@ use crate::events::Event;
 use crate::failures::after_failure;
 use crate::fault::Fault;
 use crate::feedback::{self, Heard};
+use crate::known::Known;
 use crate::message::Message;
 use crate::metrics::{self, Metric};
 use crate::store::{Claim, Claimant, Outcome, Slot, Stored};
@@ -204,7 +205,7 @@ async fn launch(
         return Ok(Handled::Again { after_s: early.num_seconds(), why: "too early".to_owned() });
     }
     if early > Duration::zero() {
-        let known = read_ahead(together, message).await;
+        let known = Known::ahead(together, message).await;
         app.time.sleep_until(message.launch_at).await;
         if let Some(known) = known
             && let Some(handled) = try_launch(app, together, message, holder, &known).await?
@@ -213,33 +214,12 @@ async fn launch(
         }
     }
     for _ in 0..READS {
-        let stored = together.schedule(&message.run_id.schedule_id).await?;
-        let known = Known { stored, ahead: false };
+        let known = Known::now(together, message).await?;
         if let Some(handled) = try_launch(app, together, message, holder, &known).await? {
             return Ok(handled);
         }
     }
     Ok(Handled::Again { after_s: 1, why: "the schedule keeps changing".to_owned() })
-}
-
-/// A schedule by which a launch is judged.
-struct Known {
-    stored: Arc<Stored>,
-    /// Whether it was read before the launch's time had come.
-    ahead: bool,
-}
-
-/// The schedule of a message that came early, read while there is time: whatever changes until the
-/// claim has the claim refused. `None`: it is to be read when the time has come.
-async fn read_ahead(together: &Together<'_>, message: &Message) -> Option<Known> {
-    if !message.ahead {
-        return None;
-    }
-    let id = &message.run_id;
-    let stored = together.schedule(&id.schedule_id).await.ok()?;
-    let Stored::Schedule(both) = &*stored else { return None };
-    let launches = judge(Some(&both.0), id, message.revision) == Verdict::Launch;
-    (launches && can_be_read_ahead(&both.0, id)).then_some(Known { stored, ahead: true })
 }
 
 /// One try on the schedule as it was read. `None`: it changed meanwhile.

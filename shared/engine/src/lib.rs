@@ -17,6 +17,7 @@ mod feedback;
 pub mod handlers;
 pub mod handover;
 pub mod http;
+mod known;
 pub mod launch;
 pub mod log;
 pub mod manage;

@@ -14,6 +14,7 @@ mod queued;
 mod runs;
 mod schedules;
 mod sets;
+mod settling;
 mod statements;
 mod sweep;
 mod workflows;
