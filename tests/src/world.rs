@@ -251,9 +251,10 @@ impl World {
     async fn pass_with(&self, duration: Duration, ticks: bool) {
         let end = self.now() + duration;
         loop {
-            self.deliver().await;
+            // A launcher that waits for a second moves time there, which may be the tick's.
             let after = self.now() + Duration::milliseconds(1);
             let next_tick = after.duration_round_up(Duration::minutes(1)).unwrap();
+            self.deliver().await;
             let next_message = self.next_message_at();
             let next_tick = ticks.then_some(next_tick);
             let next = [next_tick, next_message].into_iter().flatten().min();

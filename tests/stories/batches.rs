@@ -1,10 +1,12 @@
 //! Many fires at once: what is written together is written in few calls, and costs what it would
 //! cost alone.
 
+use belfry_engine::store::Claim;
 use chrono::Duration;
 use serde_json::json;
 
 use belfry_tests::World;
+use belfry_tests::world::claimant;
 
 /// More than one batch of statements, less than two.
 const DUE: usize = 30;
@@ -41,11 +43,14 @@ async fn a_launcher_claims_and_records_the_runs_of_a_batch_together() {
     assert_eq!(world.executor.launches().len(), DUE);
     let requests = world.meter.requests();
     let count = |name: &str| requests.get(name).copied().unwrap_or(0);
-    // Ten messages to a batch: they are read at once, claimed at once, and those that end at once are
-    // recorded at once.
-    assert_eq!(count("BatchGetItem"), DUE / 10, "{requests:?}");
-    assert!(count("BatchExecuteStatement") >= 2 * DUE / 10, "{requests:?}");
-    assert!(count("UpdateItem") < DUE, "{requests:?}");
+    // Two messages, of 25 and of 5, come in one batch: they are read at once, claimed at once, and
+    // those that end at once are recorded at once.
+    assert_eq!(count("DeleteMessageBatch"), 1, "{requests:?}");
+    assert_eq!(count("BatchGetItem"), 2, "{requests:?}");
+    assert!((4..8).contains(&count("BatchExecuteStatement")), "{requests:?}");
+    assert!(count("UpdateItem") < DUE / 2, "{requests:?}");
+    // Their workflow, once for all of them.
+    assert_eq!(count("GetItem"), 1, "{requests:?}");
     assert_eq!(world.meter.write_units(), (DUE * 2) as f64);
     for n in 0..DUE {
         let runs = world.story(&format!("report-{n}")).await;
@@ -73,5 +78,71 @@ async fn a_tick_that_finds_its_fires_recorded_sends_them_again_one_by_one() {
     let tick = world.tick().await;
     assert_eq!((&tick["emitted"], &tick["resent"]), (&json!(0), &json!(DUE)));
     world.pass_without_ticks(Duration::minutes(2)).await;
+    assert_eq!(world.executor.launches().len(), DUE);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fire_that_fails_comes_again_alone_and_the_others_of_its_message_do_not() {
+    let world = world().await;
+    world.executor.answers(|launch| match launch.body["metadata"]["attempt"].as_u64() {
+        Some(1 | 2) if launch.run_id.starts_with("report-7@") => (503, String::new()),
+        _ => (200, String::new()),
+    });
+    world.tick().await;
+    world.meter.reset();
+    world.pass_without_ticks(Duration::minutes(2)).await;
+    assert_eq!(world.executor.launches().len(), DUE + 2);
+    for n in 0..DUE {
+        let run = &world.runs(&format!("report-{n}")).await[0];
+        let attempts = if n == 7 { 3 } else { 1 };
+        assert_eq!((&run["status"], &run["attempt"]), (&json!("SUCCESS"), &json!(attempts)));
+    }
+    let requests = world.meter.requests();
+    let count = |name: &str| requests.get(name).copied().unwrap_or(0);
+    // Sent apart by its first failure; then it is a message of its own, which is hidden.
+    assert_eq!(count("SendMessageBatch"), 1, "{requests:?}");
+    assert_eq!(count("ChangeMessageVisibility"), 1, "{requests:?}");
+    assert_eq!(world.next_message_at(), None, "no message is left");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_launcher_that_died_with_many_fires_is_replaced_and_none_runs_twice() {
+    let world = world().await;
+    world.tick().await;
+    world.pass_without_ticks(Duration::seconds(50)).await;
+    world.time.advance(Duration::seconds(10));
+    // It claimed some of them, launched none and was never heard of again.
+    let messages = world.mapping.receive(0).await;
+    assert_eq!(messages.len(), 2);
+    let holder = messages[0].message_id().unwrap().to_owned();
+    for n in 0..5 {
+        let id = world.fire(&format!("report-{n}"), "00:30:00");
+        let (lease, claimant) = (Duration::seconds(60), claimant(&holder));
+        let claim = world.app.store.claim_run(&id, 1, &claimant, lease, world.now()).await;
+        assert!(matches!(claim.unwrap(), Claim::Won(_)));
+    }
+    world.pass_without_ticks(Duration::minutes(10)).await;
+    let mut launched = world.executor.run_ids();
+    launched.sort();
+    launched.dedup();
+    assert_eq!((launched.len(), world.executor.launches().len()), (DUE, DUE));
+    assert_eq!(world.next_message_at(), None, "no message is left");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dead_letter_of_many_fires_has_each_of_them_launched() {
+    let world = world().await;
+    world.tick().await;
+    let client = aws_sdk_sqs::Client::new(&world.services.sdk());
+    world.time.advance(Duration::minutes(1));
+    let dead = &world.app.settings.dead_letter_queue_url;
+    for message in world.mapping.receive(0).await {
+        let body = message.body().unwrap();
+        client.send_message().queue_url(dead).message_body(body).send().await.unwrap();
+    }
+    world.lose_messages().await;
+    let report = world.recover().await;
+    assert_eq!((&report["resent"], &report["dead_letters"]), (&json!(DUE), &json!(2)), "{report}");
+    world.deliver().await;
     assert_eq!(world.executor.launches().len(), DUE);
 }

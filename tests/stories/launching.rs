@@ -76,8 +76,8 @@ async fn one_failing_target_leaves_its_neighbours_alone() {
 async fn a_launcher_that_died_is_replaced_when_its_lease_is_over_and_cannot_write_any_more() {
     let world = World::new().await;
     world.schedule("report", "0 1 0 * * *", &json!({})).await;
-    world.pass_without_ticks(Duration::minutes(1) - Duration::seconds(1)).await;
-    world.time.advance(Duration::seconds(1));
+    world.pass_without_ticks(Duration::minutes(1) - Duration::seconds(2)).await;
+    world.time.advance(Duration::seconds(2));
     // It received the message, claimed the run and was never heard of again.
     let messages = world.mapping.receive(0).await;
     let holder = messages[0].message_id().unwrap().to_owned();

@@ -40,7 +40,8 @@ async fn fires_during_a_long_run_start_one_after_another_in_order() {
         done(&world, &launched[place]).await;
         let ended = world.now();
         world.pass_without_ticks(Duration::seconds(1)).await;
-        assert!(world.now() - ended <= Duration::seconds(1));
+        // A launcher that waits for a later fire moves time by another second.
+        assert!(world.now() - ended <= Duration::seconds(2));
     }
     assert_eq!(world.executor.run_ids(), world.every("report", "00:00:10", 10, 51));
     assert_eq!(statuses(&world, "SUCCESS").await, 51);

@@ -7,15 +7,22 @@ use std::sync::Arc;
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::DisplayErrorContext;
 use aws_sdk_sqs::types::{DeleteMessageBatchRequestEntry, Message, MessageSystemAttributeName};
+use belfry_engine::message::{Named, read};
 use serde_json::{Map, Value, json};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::{error, warn};
 
 use crate::functions::{Function, Functions};
 use crate::services::REGION;
 
-/// Launchers under way at once.
-const LAUNCHERS: usize = 64;
+/// Launches under way at once: the template's 50 launchers, each with a full batch.
+const LAUNCHES: usize = 50 * BATCH as usize;
+/// The most a batch brings: ten messages of 25 fires.
+const BATCH: u32 = 250;
+/// Files that many launches may need, most of them connections to their targets.
+const FILES: u64 = 20_000;
+/// What a process may open anywhere.
+const FEWEST_FILES: u64 = 1_024;
 /// Ticks under way at once, beside the rule's.
 const TICKS: usize = 4;
 /// The longest SQS lets a poll wait.
@@ -44,20 +51,44 @@ impl Mapping {
 
     /// Brings messages to its function, for ever.
     pub async fn run(self) {
-        let is_tick = self.function == Function::Tick;
-        let room = Arc::new(Semaphore::new(if is_tick { TICKS } else { LAUNCHERS }));
+        let room = self.room();
         loop {
-            let Ok(permit) = room.clone().acquire_owned().await else { return };
-            let messages = self.receive(LONG_POLL_S).await;
-            if messages.is_empty() {
-                continue;
-            }
+            let Some((messages, permit)) = self.receive_into(&room).await else { continue };
             let mapping = self.clone();
             tokio::spawn(async move {
                 mapping.deliver(messages).await;
                 drop(permit);
             });
         }
+    }
+
+    /// Room for what may be under way at once.
+    pub fn room(&self) -> Arc<Semaphore> {
+        if self.function == Function::Tick {
+            return Arc::new(Semaphore::new(TICKS));
+        }
+        let files = rlimit::increase_nofile_limit(FILES).unwrap_or(FEWEST_FILES);
+        // The rest is the services'.
+        let launches = usize::try_from(files / 8 * 5).unwrap_or(LAUNCHES);
+        Arc::new(Semaphore::new(launches.min(LAUNCHES)))
+    }
+
+    /// Receives when there is room, and takes as much of it as the messages need.
+    pub async fn receive_into(
+        &self,
+        room: &Arc<Semaphore>,
+    ) -> Option<(Vec<Message>, OwnedSemaphorePermit)> {
+        let is_tick = self.function == Function::Tick;
+        let most = if is_tick { 1 } else { BATCH };
+        let mut permit = room.clone().acquire_many_owned(most).await.ok()?;
+        let messages = self.receive(LONG_POLL_S).await;
+        let fires = |message: &Message| match read::<Named>(message.body().unwrap_or_default()) {
+            Ok(fires) => fires.len(),
+            Err(_) => 1,
+        };
+        let needed = if is_tick { messages.len() } else { messages.iter().map(fires).sum() };
+        let needed = permit.split(needed.min(permit.num_permits()))?;
+        (!messages.is_empty()).then_some((messages, needed))
     }
 
     /// Receives what can be received, waiting `wait_s` for something.

@@ -20,8 +20,9 @@ pub const DAYS_A_MONTH: f64 = 730.0 / 24.0;
 const IDLE_POLLERS: f64 = 5.0;
 /// How often such a poller asks in a minute: a long poll takes 20 seconds.
 const POLLS_A_MINUTE: f64 = 3.0;
-/// A message is there up to a second before its time, and its launcher waits for the rest.
-const WAIT_MS: f64 = 500.0;
+/// A message is there between a tenth of a second and a second more before its time, and its launcher
+/// waits for the rest.
+const WAIT_MS: f64 = 600.0;
 /// What Lambda writes about every invocation: its start, its end, its report.
 const PLATFORM_LOG_BYTES: f64 = 400.0;
 /// CloudWatch keeps log lines compressed, to about this part.
@@ -41,7 +42,8 @@ pub struct Load {
     pub completion: Completion,
     /// Bytes of their payload.
     pub payload_bytes: usize,
-    /// Fires that are due in the same second and so share messages and invocations, 1 to 10.
+    /// Fires of an owner that are due in the same second and so share messages and invocations, 1 to
+    /// 250.
     pub batch: f64,
     /// Calls of the API in a month, besides executors' reports.
     pub api_calls: f64,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aws_config::SdkConfig;
 use aws_config::retry::RetryConfig;
@@ -12,6 +12,7 @@ use belfry_core::network::Reachable;
 use belfry_core::workflow::Workflow;
 use belfry_time::{SystemTime, Time};
 use chrono::SubsecRound;
+use tokio::sync::OnceCell;
 
 use crate::events::Events;
 use crate::fault::Fault;
@@ -44,8 +45,11 @@ pub struct App {
     /// Where metrics go.
     pub metrics: Sink,
     calls: AtomicU64,
-    workflows: Mutex<HashMap<(WorkflowId, u32), Arc<Workflow>>>,
+    workflows: Mutex<Workflows>,
 }
+
+/// Workflow versions, read or being read.
+type Workflows = HashMap<(WorkflowId, u32), Arc<OnceCell<Arc<Workflow>>>>;
 
 /// A warm launcher keeps so many versions, then starts over.
 const MAX_CACHED_WORKFLOWS: usize = 1000;
@@ -115,20 +119,27 @@ impl App {
         version: u32,
     ) -> Result<Option<Arc<Workflow>>, Fault> {
         let key = (id.clone(), version);
-        if let Some(known) = self.workflows().get(&key) {
-            return Ok(Some(known.clone()));
+        let cell = {
+            let mut known = self.workflows();
+            if known.len() >= MAX_CACHED_WORKFLOWS && !known.contains_key(&key) {
+                known.clear();
+            }
+            known.entry(key).or_default().clone()
+        };
+        // Whoever comes while it is read waits for that: a batch of launches asks all at once.
+        let read = cell.get_or_try_init(async || match self.store.workflow(id, version).await {
+            Ok(Some(workflow)) => Ok(Arc::new(workflow)),
+            Ok(None) => Err(None),
+            Err(fault) => Err(Some(fault)),
+        });
+        match read.await {
+            Ok(workflow) => Ok(Some(workflow.clone())),
+            Err(None) => Ok(None),
+            Err(Some(fault)) => Err(fault),
         }
-        let Some(workflow) = self.store.workflow(id, version).await? else { return Ok(None) };
-        let workflow = Arc::new(workflow);
-        let mut known = self.workflows();
-        if known.len() >= MAX_CACHED_WORKFLOWS {
-            known.clear();
-        }
-        known.insert(key, workflow.clone());
-        Ok(Some(workflow))
     }
 
-    fn workflows(&self) -> std::sync::MutexGuard<'_, HashMap<(WorkflowId, u32), Arc<Workflow>>> {
+    fn workflows(&self) -> MutexGuard<'_, Workflows> {
         self.workflows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

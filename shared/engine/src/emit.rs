@@ -3,12 +3,12 @@
 //! The order is what makes it safe. A crash after any step leaves a clock that still points at its
 //! fires, and every step done again finds what was done before.
 
-use belfry_core::id::RunId;
+use belfry_core::id::{Cause, RunId};
 use belfry_core::instant::Instant;
 use belfry_core::launch::can_be_read_ahead;
 use belfry_core::plan::{Fire, Horizon, plan};
 use belfry_core::run::{Run, Status};
-use belfry_core::schedule::Clock;
+use belfry_core::schedule::{Clock, Overlap};
 use chrono::Duration;
 use futures::future::join_all;
 use futures::{StreamExt, stream};
@@ -119,8 +119,9 @@ pub async fn emit(app: &App, clocks: Vec<Clock>, horizon: &Horizon, now: Instant
     let mut report = Report { due: clocks.len(), ..Report::default() };
     let mut work = decide(clocks, horizon, now, &mut report);
     note_zones(app, &work, now).await;
+    heed_summaries(app, &mut work, now).await;
     let parcels = put(app, &mut work, now, &mut report).await;
-    send(app, &mut work, parcels, now).await;
+    send(app, &mut work, parcels).await;
     advance(app, &work, &mut report).await;
     report
 }
@@ -157,6 +158,32 @@ fn decide(clocks: Vec<Clock>, horizon: &Horizon, now: Instant, report: &mut Repo
         }
     }
     work
+}
+
+/// Under `queue` nothing begins after what comes later. A resume that died before the clock advanced
+/// may have summed up what it gave up and sent what comes after: to a tick, with its grace, some of
+/// that is simply late.
+async fn heed_summaries(app: &App, work: &mut [Work], now: Instant) {
+    let late = work.iter_mut().filter(|work| {
+        let is_late = |fire: &Fire| fire.id.cause.is_none() && fire.id.run_at < now;
+        work.clock.policies.overlap_policy == Overlap::Queue
+            && work.fires.first().is_some_and(is_late)
+    });
+    for work in late {
+        let Some(first) = work.fires.first().map(|fire| &fire.id) else { continue };
+        let summary = RunId { cause: Some(Cause::summary()), ..first.clone() };
+        match app.store.run(&summary).await {
+            Ok(Some(Run { missed: Some(missed), .. })) => {
+                work.fires.retain(|fire| fire.id.run_at > missed.last);
+            }
+            Ok(_) => {}
+            Err(fault) => {
+                error!(run_id = %summary, %fault, "not looked for");
+                work.fires.clear();
+                work.through = false;
+            }
+        }
+    }
 }
 
 /// Records every fire. Answers with what is to be sent: the place of its work, and the parcel.
@@ -240,14 +267,15 @@ async fn put_some(
     join_all(each).await
 }
 
-async fn send(app: &App, work: &mut [Work], mut parcels: Vec<(usize, Parcel)>, now: Instant) {
+async fn send(app: &App, work: &mut [Work], mut parcels: Vec<(usize, Parcel)>) {
     // A fire is not sent while an earlier one of its clock could not be recorded: they keep their
     // order, and the next tick takes up all of them.
     parcels.retain(|(place, _)| work[*place].through);
     // What is due first is sent first.
     parcels.sort_by_key(|(_, parcel)| parcel.message.launch_at);
     let (places, parcels): (Vec<_>, Vec<_>) = parcels.into_iter().unzip();
-    let answers = app.queue.send(&parcels, now).await;
+    // From now: to record them took its time.
+    let answers = app.queue.send(&parcels, app.now()).await;
     for (place, answer) in places.into_iter().zip(answers) {
         if let Err(fault) = answer {
             error!(schedule_id = %work[place].clock.schedule_id, %fault, "not sent");

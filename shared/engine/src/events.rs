@@ -10,6 +10,7 @@ use aws_sdk_eventbridge::types::PutEventsRequestEntry;
 use belfry_core::id::RunId;
 use belfry_core::instant;
 use belfry_core::run::{Reason, Status};
+use futures::FutureExt;
 use serde_json::{Value, json};
 use tracing::warn;
 
@@ -85,7 +86,7 @@ impl Events {
                     .build();
                 request = request.entries(entry);
             }
-            match request.send().await {
+            match request.send().boxed().await {
                 Ok(answer) if answer.failed_entry_count() > 0 => {
                     warn!(failed = answer.failed_entry_count(), "events not put");
                 }

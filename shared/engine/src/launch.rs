@@ -23,7 +23,7 @@ use crate::failures::after_failure;
 use crate::fault::Fault;
 use crate::feedback::{self, Heard};
 use crate::known::Known;
-use crate::message::Message;
+use crate::message::{self, Message};
 use crate::metrics::{self, Metric};
 use crate::store::{Claim, Claimant, Outcome, Slot, Stored};
 use crate::targets::{Accepted, Launch, Refused};
@@ -36,10 +36,12 @@ const WORTH_WAITING: Duration = Duration::seconds(2);
 const READS: usize = 3;
 /// A run that follows another is recorded a moment before the other's end is.
 const UPSTREAM_S: i64 = 5;
+/// The attribute of a message that says whose share of the queue it takes.
+const GROUP: &str = "MessageGroupId";
 /// The longest pause between two tries of a launch.
 const MAX_BACKOFF_S: i64 = 300;
 
-/// What became of a message.
+/// What became of a fire.
 #[derive(Debug)]
 enum Handled {
     /// The target has the run.
@@ -49,21 +51,43 @@ enum Handled {
     /// There was nothing to do: another message does it, or it was done before.
     Nothing(&'static str),
     /// It shall come again after so many seconds.
-    Again { after_s: i64, why: String },
+    Again { after_s: i64, why: String, by: By },
+    /// It comes again by a message of its own.
+    Apart,
+}
+
+/// What brings a fire again.
+#[derive(Debug, PartialEq, Eq)]
+enum By {
+    /// Any message that names it.
+    Any,
+    /// The message that brought it now, which its claim names.
+    This,
+}
+
+fn again(after_s: i64, why: impl Into<String>) -> Handled {
+    Handled::Again { after_s, why: why.into(), by: By::Any }
+}
+
+/// A message as it was delivered.
+struct Delivery<'a> {
+    message: &'a SqsMessage,
+    id: &'a str,
+    /// Whether it brings other fires, too.
+    brings_several: bool,
 }
 
 /// Launches the runs of a batch side by side. Messages that shall come again are named in the
 /// answer; the queue deletes the others.
 pub async fn launch_batch(app: &App, event: SqsEvent) -> SqsBatchResponse {
     let together = &Together::on(app);
-    // Boxed: what is collected is moved several times, and a launch is large.
-    let launches = event.records.iter().map(|message| Box::pin(handle(app, together, message)));
-    // Not `join_all`, which asks all of them anew whenever one has something to do.
-    let answers: Vec<_> = launches.collect::<FuturesOrdered<_>>().collect().await;
+    let handled = event.records.iter().map(|message| handle(app, together, message));
+    let handled = side_by_side(handled).await;
     let mut response = SqsBatchResponse::default();
     let mut report = Report::default();
-    for (message, again) in event.records.iter().zip(answers.iter().map(|a| report.count(a))) {
-        if again {
+    for (message, fires) in event.records.iter().zip(&handled) {
+        fires.iter().for_each(|answer| report.count(answer));
+        if fires.iter().any(needs_its_message) {
             let mut failure = BatchItemFailure::default();
             failure.item_identifier = message.message_id.clone().unwrap_or_default();
             response.batch_item_failures.push(failure);
@@ -71,6 +95,16 @@ pub async fn launch_batch(app: &App, event: SqsEvent) -> SqsBatchResponse {
     }
     report.tell(app);
     response
+}
+
+/// Not `join_all`, which asks all of them anew whenever one has something to do.
+async fn side_by_side<T>(work: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
+    // Boxed: what is collected is moved several times, and a launch is large.
+    work.map(Box::pin).collect::<FuturesOrdered<_>>().collect().await
+}
+
+fn needs_its_message(answer: &Result<Handled, Fault>) -> bool {
+    matches!(answer, Ok(Handled::Again { .. }) | Err(_))
 }
 
 /// What a batch came to.
@@ -87,8 +121,7 @@ struct Report {
 }
 
 impl Report {
-    /// Counts an answer; `true` if its message shall come again.
-    fn count(&mut self, answer: &Result<Handled, Fault>) -> bool {
+    fn count(&mut self, answer: &Result<Handled, Fault>) {
         match answer {
             Ok(Handled::Launched { drift_ms, .. }) => {
                 self.launched += 1;
@@ -98,10 +131,9 @@ impl Report {
             Ok(Handled::Ended(Reason::LaunchFailed | Reason::WorkflowMissing)) => self.failed += 1,
             Ok(Handled::Ended(_)) => self.ended += 1,
             Ok(Handled::Nothing(_)) => self.nothing += 1,
-            Ok(Handled::Again { .. }) => self.again += 1,
+            Ok(Handled::Again { .. } | Handled::Apart) => self.again += 1,
             Err(_) => self.faults += 1,
         }
-        matches!(answer, Ok(Handled::Again { .. }) | Err(_))
     }
 
     fn tell(&self, app: &App) {
@@ -118,30 +150,42 @@ impl Report {
     }
 }
 
+/// Brings every fire of a message to its target.
 async fn handle(
     app: &App,
     together: &Together<'_>,
-    delivery: &SqsMessage,
-) -> Result<Handled, Fault> {
-    let body = delivery.body.as_deref().unwrap_or_default();
-    let message: Message = match serde_json::from_str(body) {
-        Ok(message) => message,
-        Err(problem) => {
-            let event: Value = serde_json::from_str(body).unwrap_or_default();
-            if let Some(kind) = Kind::of(&event) {
-                return match kind.read(&event) {
-                    Some((id, said)) => heard(app, &id, &said).await,
-                    None => Ok(Handled::Nothing("it says nothing of the end of a run")),
-                };
-            }
-            // It can never succeed: the queue moves it to the dead letters for a person to see.
-            error!(message_id = delivery.message_id, %problem, "poison message");
-            return Err(Fault::new("read message", problem));
-        }
+    message: &SqsMessage,
+) -> Vec<Result<Handled, Fault>> {
+    let body = message.body.as_deref().unwrap_or_default();
+    let fires: Vec<Message> = match message::read(body) {
+        Ok(fires) => fires,
+        Err(problem) => return vec![hear(app, message, body, problem).await],
     };
-    let holder = delivery.message_id.as_deref().unwrap_or_default();
-    let handled = launch(app, together, &message, holder).await;
-    let run_id = &message.run_id;
+    let id = message.message_id.as_deref().unwrap_or_default();
+    let delivery = &Delivery { message, id, brings_several: fires.len() > 1 };
+    let handled = side_by_side(fires.iter().map(|fire| bring(app, together, fire, delivery))).await;
+    let after_s = |answer: &Result<Handled, Fault>| match answer {
+        Ok(Handled::Again { after_s, .. }) => Some(*after_s),
+        _ => None,
+    };
+    if let Some(after_s) = handled.iter().filter_map(after_s).max() {
+        let receipt = message.receipt_handle.as_deref().unwrap_or_default();
+        if let Err(fault) = app.queue.hide(receipt, after_s).await {
+            // It comes again all the same, when its visibility runs out.
+            warn!(message_id = id, %fault, "not hidden");
+        }
+    }
+    handled
+}
+
+async fn bring(
+    app: &App,
+    together: &Together<'_>,
+    fire: &Message,
+    delivery: &Delivery<'_>,
+) -> Result<Handled, Fault> {
+    let handled = launch(app, together, fire, delivery.id).await;
+    let run_id = &fire.run_id;
     if let Ok(handled) = &handled
         && app.events.are_told()
     {
@@ -151,20 +195,40 @@ async fn handle(
         Ok(Handled::Launched { drift_ms, .. }) => info!(%run_id, drift_ms, "launched"),
         Ok(Handled::Ended(reason)) => info!(%run_id, ?reason, "not launched"),
         Ok(Handled::Nothing(why)) => info!(%run_id, why, "nothing to do"),
-        Ok(Handled::Again { after_s, why }) => {
+        Ok(Handled::Again { after_s, why, by }) => {
             info!(%run_id, after_s, why, "comes again");
-            let receipt = delivery.receipt_handle.as_deref().unwrap_or_default();
-            if let Err(fault) = app.queue.hide(receipt, *after_s).await {
-                // It comes again all the same, when its visibility runs out.
-                warn!(%run_id, %fault, "not hidden");
+            if delivery.brings_several && *by == By::Any {
+                // So the others neither wait for it nor come again with it.
+                let group = delivery.message.attributes.get(GROUP).map(String::as_str);
+                app.queue.send_apart(fire, group, *after_s).await?;
+                return Ok(Handled::Apart);
             }
         }
+        Ok(Handled::Apart) => {}
         Err(fault) => error!(%run_id, %fault, "launch fault"),
     }
     handled
 }
 
-/// The queue also brings the events that say how an execution ended.
+/// The queue also brings events that say how an execution ended. What is neither is poison.
+async fn hear(
+    app: &App,
+    message: &SqsMessage,
+    body: &str,
+    problem: serde_json::Error,
+) -> Result<Handled, Fault> {
+    let event: Value = serde_json::from_str(body).unwrap_or_default();
+    if let Some(kind) = Kind::of(&event) {
+        return match kind.read(&event) {
+            Some((id, said)) => heard(app, &id, &said).await,
+            None => Ok(Handled::Nothing("it says nothing of the end of a run")),
+        };
+    }
+    // It can never succeed: the queue moves it to the dead letters for a person to see.
+    error!(message_id = message.message_id, %problem, "poison message");
+    Err(Fault::new("read message", problem))
+}
+
 async fn heard(app: &App, id: &RunId, said: &Feedback) -> Result<Handled, Fault> {
     let Some(run) = app.store.run(id).await? else {
         return Ok(Handled::Nothing("there is no such run"));
@@ -190,7 +254,7 @@ fn events(id: &RunId, handled: &Handled) -> Vec<Event> {
             vec![Event::run(id, Status::Failed, Some(*reason))]
         }
         Handled::Ended(reason) => vec![Event::run(id, Status::Skipped, Some(*reason))],
-        Handled::Nothing(_) | Handled::Again { .. } => Vec::new(),
+        Handled::Nothing(_) | Handled::Again { .. } | Handled::Apart => Vec::new(),
     }
 }
 
@@ -202,7 +266,7 @@ async fn launch(
 ) -> Result<Handled, Fault> {
     let early = message.launch_at - app.now();
     if early > WORTH_WAITING {
-        return Ok(Handled::Again { after_s: early.num_seconds(), why: "too early".to_owned() });
+        return Ok(again(early.num_seconds(), "too early"));
     }
     if early > Duration::zero() {
         let known = Known::ahead(together, message).await;
@@ -219,7 +283,7 @@ async fn launch(
             return Ok(handled);
         }
     }
-    Ok(Handled::Again { after_s: 1, why: "the schedule keeps changing".to_owned() })
+    Ok(again(1, "the schedule keeps changing"))
 }
 
 /// One try on the schedule as it was read. `None`: it changed meanwhile.
@@ -268,8 +332,7 @@ async fn try_launch(
         match chain::follows(app, run).await? {
             Follows::Starts => {}
             Follows::Waits => {
-                let why = "the run it follows has not ended".to_owned();
-                return Ok(Some(Handled::Again { after_s: UPSTREAM_S, why }));
+                return Ok(Some(again(UPSTREAM_S, "the run it follows has not ended")));
             }
             Follows::Never => {
                 let reason = Reason::Upstream;
@@ -301,7 +364,7 @@ async fn try_launch(
         Claim::Held(until) => {
             let after_s = (until - now).num_seconds() + 1;
             let why = "an earlier delivery of this message is at work".to_owned();
-            return Ok(Some(Handled::Again { after_s, why }));
+            return Ok(Some(Handled::Again { after_s, why, by: By::This }));
         }
         Claim::Busy => return Ok(Some(Handled::Nothing("another message has it"))),
         Claim::Over(run) => {
@@ -324,8 +387,7 @@ async fn try_launch(
             }
             Slot::Full(_) if overlap == Overlap::Queue => {
                 app.store.give_back_run(id, run.attempt, None).await?;
-                let why = "another run was faster".to_owned();
-                return Ok(Some(Handled::Again { after_s: 1, why }));
+                return Ok(Some(again(1, "another run was faster")));
             }
             Slot::Full(holders) => {
                 let outcome = Outcome {
@@ -394,7 +456,8 @@ fn outlived(app: &App, run: &Run) -> bool {
 }
 
 fn too_slow() -> Handled {
-    Handled::Again { after_s: 1, why: "its lease was over before the call".to_owned() }
+    let why = "its lease was over before the call".to_owned();
+    Handled::Again { after_s: 1, why, by: By::This }
 }
 
 async fn record(
@@ -444,7 +507,7 @@ async fn retry_or_fail(
         }
         app.store.give_back_run(claimed.id, attempt, Some(&refused.message)).await?;
         let after_s = (1i64 << attempt.min(16)).min(MAX_BACKOFF_S);
-        return Ok(Handled::Again { after_s, why: refused.message });
+        return Ok(again(after_s, refused.message));
     }
     let outcome = Outcome {
         error: Some(refused.message),
@@ -464,13 +527,13 @@ async fn finish(app: &App, claimed: &Claimed<'_, '_>, outcome: &Outcome) -> Resu
     let ended = app.store.finish_run_together(together, id, run, outcome, app.now()).await?;
     if ended {
         chain::send(app, &followers).await;
-        backfill::after_run(app, claimed.id).await;
+        Box::pin(backfill::after_run(app, claimed.id)).await;
     }
     if claimed.holds_slot && (ended || is_over(app, claimed.id).await?) {
         turns::pass_on(app, claimed.clock, claimed.id).await?;
     }
     if ended && outcome.status == Status::Failed {
-        after_failure(app, claimed.clock, claimed.spec, claimed.id).await?;
+        Box::pin(after_failure(app, claimed.clock, claimed.spec, claimed.id)).await?;
     }
     Ok(())
 }

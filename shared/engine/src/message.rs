@@ -1,7 +1,8 @@
-//! The message that brings a fire to the launcher.
+//! The message that brings fires to the launcher: one, or a list of some.
 
 use belfry_core::id::RunId;
 use belfry_core::instant::Instant;
+use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Serialize};
 
 /// It names the run; everything else is read by who brings it to its target.
@@ -18,9 +19,54 @@ pub struct Message {
     pub ahead: bool,
 }
 
-/// What recovery wants of a message that failed: the run it names, whatever else is wrong with it.
+/// What recovery wants of a message that failed: the runs it names, whatever else is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Named {
     /// Which run.
     pub run_id: RunId,
+}
+
+/// What is written in a message of these fires.
+pub fn write(fires: &[&Message]) -> String {
+    let written = match fires {
+        [only] => serde_json::to_string(only),
+        several => serde_json::to_string(several),
+    };
+    written.unwrap_or_default()
+}
+
+/// What is written in a message, as [`Message`]s or [`Named`]: at least one.
+pub fn read<M: DeserializeOwned>(body: &str) -> Result<Vec<M>, serde_json::Error> {
+    if !body.trim_start().starts_with('[') {
+        return Ok(vec![serde_json::from_str(body)?]);
+    }
+    let several: Vec<M> = serde_json::from_str(body)?;
+    if several.is_empty() { Err(Error::custom("it names no run")) } else { Ok(several) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fire(at: &str) -> Message {
+        let run_id = format!("report@{at}").parse().unwrap();
+        Message { run_id, revision: 3, launch_at: at.parse().unwrap(), ahead: true }
+    }
+
+    #[test]
+    fn one_fire_is_written_as_it_is_and_several_as_a_list() {
+        let (one, other) = (fire("2026-01-01T00:00:00Z"), fire("2026-01-01T00:00:01Z"));
+        assert!(write(&[&one]).starts_with('{'));
+        assert_eq!(read::<Message>(&write(&[&one])).unwrap(), std::slice::from_ref(&one));
+        let both = write(&[&one, &other]);
+        assert_eq!(read::<Message>(&both).unwrap(), [one, other]);
+        assert_eq!(read::<Named>(&both).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_message_names_a_run() {
+        for body in ["", "[]", "{}", "[1]", "null"] {
+            assert!(read::<Message>(body).is_err(), "{body}");
+        }
+    }
 }

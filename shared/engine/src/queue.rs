@@ -1,19 +1,28 @@
 //! The launch queue: holds each fire until its second.
 
+use std::collections::HashMap;
+
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use belfry_core::id::hex;
 use belfry_core::instant::Instant;
-use futures::{StreamExt, stream};
+use chrono::Duration;
+use futures::{FutureExt, StreamExt, stream};
 use sha2::{Digest, Sha256};
 
 use crate::fault::{Fault, sdk};
-use crate::message::Message;
+use crate::message::{self, Message};
 use crate::pace::Gate;
 use crate::settings::Settings;
+use crate::store::MAX_STATEMENTS;
 
 /// SQS takes no more in one call.
 const MAX_BATCH: usize = 10;
+/// Fires in one message: what a launcher asks of the tables with one call.
+const MAX_FIRES: usize = MAX_STATEMENTS;
+/// How long before its second a message is there at the latest: time to be received, and to have its
+/// schedules read.
+const AHEAD: Duration = Duration::milliseconds(100);
 /// SQS refuses longer delays; the launcher hands an early message back for the rest.
 const MAX_DELAY_S: i64 = 900;
 /// Calls under way at once.
@@ -55,49 +64,71 @@ impl Queue {
         }
     }
 
-    /// Sends every parcel, ten to a call, so that it arrives no later than its second. Answers for
-    /// each parcel, in order: a failed one fails alone.
+    /// Sends every parcel so that it arrives no later than its second, with others of its owner and
+    /// second in one message, ten messages to a call. Answers for each parcel, in order.
     pub async fn send(&self, parcels: &[Parcel], now: Instant) -> Vec<Result<(), Fault>> {
-        let batches = parcels.chunks(MAX_BATCH).map(|batch| self.send_batch(batch, now));
-        let batches: Vec<_> = batches.collect();
-        let answers: Vec<_> = stream::iter(batches).buffered(CONCURRENCY).collect().await;
-        answers.into_iter().flatten().collect()
+        let letters = pack(parcels, now);
+        let batches: Vec<_> = letters.chunks(MAX_BATCH).map(|batch| self.post(batch)).collect();
+        let posted: Vec<_> = stream::iter(batches).buffered(CONCURRENCY).collect().await;
+        let mut answers: Vec<_> = parcels.iter().map(|_| Ok(())).collect();
+        for (letter, posted) in letters.iter().zip(posted.into_iter().flatten()) {
+            let Err(problem) = posted else { continue };
+            for place in &letter.places {
+                let doing = format!("send {}", parcels[*place].message.run_id);
+                answers[*place] = Err(Fault { doing, source: problem.clone().into() });
+            }
+        }
+        answers
     }
 
-    async fn send_batch(&self, parcels: &[Parcel], now: Instant) -> Vec<Result<(), Fault>> {
+    /// Sends a fire that came with others once more, alone, to arrive after so many seconds.
+    pub async fn send_apart(
+        &self,
+        fire: &Message,
+        group: Option<&str>,
+        after_s: i64,
+    ) -> Result<(), Fault> {
+        let letter = Letter {
+            places: vec![0],
+            body: message::write(&[fire]),
+            group: group.map(str::to_owned),
+            delay_s: seconds(after_s),
+        };
+        let posted = self.post(&[letter]).await.into_iter().collect::<Result<(), _>>();
+        let doing = || format!("send {} apart", fire.run_id);
+        posted.map_err(|problem| Fault { doing: doing(), source: problem.into() })
+    }
+
+    /// One call. Answers for each letter, in order: a failed one fails alone.
+    async fn post(&self, letters: &[Letter]) -> Vec<Result<(), String>> {
+        let all_fail = |problem: String| letters.iter().map(|_| Err(problem.clone())).collect();
         let mut request = self.client.send_message_batch().queue_url(&self.url);
-        for (place, parcel) in parcels.iter().enumerate() {
-            let body = serde_json::to_string(&parcel.message).unwrap_or_default();
+        for (place, letter) in letters.iter().enumerate() {
             let entry = SendMessageBatchRequestEntry::builder()
                 .id(place.to_string())
-                .message_body(body)
-                .delay_seconds(delay_seconds(parcel.message.launch_at, now))
-                .message_group_id(group(&parcel.owner))
+                .message_body(&letter.body)
+                .delay_seconds(letter.delay_s)
+                .set_message_group_id(letter.group.clone())
                 .build();
             match entry {
                 Ok(entry) => request = request.entries(entry),
-                Err(error) => return refuse_all(parcels, &sdk("build message")(error)),
+                Err(error) => return all_fail(sdk("build message")(error).to_string()),
             }
         }
         let _turn = self.sends.turn().await;
-        let answer = match request.send().await {
+        let answer = match request.send().boxed().await {
             Ok(answer) => answer,
-            Err(error) => return refuse_all(parcels, &sdk("call the queue")(error)),
+            Err(error) => return all_fail(sdk("call the queue")(error).to_string()),
         };
-        let place_of = |id: &str| id.parse::<usize>().ok();
-        let mut answers: Vec<_> = parcels
-            .iter()
-            .map(|parcel| Err(fault(parcel, "the queue did not answer for it")))
-            .collect();
-        for sent in answer.successful() {
-            if let Some(answer) = place_of(sent.id()).and_then(|place| answers.get_mut(place)) {
-                *answer = Ok(());
-            }
+        let unheard = "the queue did not answer for it".to_owned();
+        let mut answers: Vec<_> = letters.iter().map(|_| Err(unheard.clone())).collect();
+        let place_of = |id: &str| id.parse().ok().filter(|place: &usize| *place < letters.len());
+        for place in answer.successful().iter().filter_map(|sent| place_of(sent.id())) {
+            answers[place] = Ok(());
         }
         for failed in answer.failed() {
-            let place = place_of(failed.id());
-            if let Some((place, parcel)) = place.and_then(|p| Some((p, parcels.get(p)?))) {
-                answers[place] = Err(fault(parcel, failed.message().unwrap_or(failed.code())));
+            if let Some(place) = place_of(failed.id()) {
+                answers[place] = Err(failed.message().unwrap_or(failed.code()).to_owned());
             }
         }
         answers
@@ -111,6 +142,7 @@ impl Queue {
             .queue_url(&self.dead_letters_url)
             .max_number_of_messages(MAX_BATCH as i32)
             .send()
+            .boxed()
             .await
             .map_err(sdk("receive dead letters"))?;
         let letter = |message: aws_sdk_sqs::types::Message| DeadLetter {
@@ -127,6 +159,7 @@ impl Queue {
             .queue_url(&self.dead_letters_url)
             .receipt_handle(&letter.receipt)
             .send()
+            .boxed()
             .await
             .map_err(sdk("delete dead letter"))?;
         Ok(())
@@ -142,16 +175,54 @@ impl Queue {
             .receipt_handle(receipt)
             .visibility_timeout(seconds)
             .send()
+            .boxed()
             .await
             .map_err(sdk("hide message"))?;
         Ok(())
     }
 }
 
+/// A message on its way.
+struct Letter {
+    /// Which of the parcels it holds.
+    places: Vec<usize>,
+    body: String,
+    group: Option<String>,
+    delay_s: i32,
+}
+
+/// Parcels of the same owner that arrive in the same second share a message; it goes where its first
+/// would.
+fn pack(parcels: &[Parcel], now: Instant) -> Vec<Letter> {
+    let mut packs: Vec<(Vec<usize>, i32)> = Vec::new();
+    let mut open: HashMap<(&str, i32), usize> = HashMap::new();
+    for (place, parcel) in parcels.iter().enumerate() {
+        let delay_s = delay_seconds(parcel.message.launch_at, now);
+        let pack = open.entry((&parcel.owner, delay_s)).or_insert(usize::MAX);
+        match packs.get_mut(*pack).filter(|(places, _)| places.len() < MAX_FIRES) {
+            Some((places, _)) => places.push(place),
+            None => {
+                *pack = packs.len();
+                packs.push((vec![place], delay_s));
+            }
+        }
+    }
+    let letter = |(places, delay_s): (Vec<usize>, i32)| {
+        let fires: Vec<_> = places.iter().map(|place| &parcels[*place].message).collect();
+        let group = places.first().map(|first| group(&parcels[*first].owner));
+        Letter { body: message::write(&fires), group, delay_s, places }
+    };
+    packs.into_iter().map(letter).collect()
+}
+
 /// Rounded down: the launcher waits for the rest of the second, so that a fire is never late by the
 /// queue's coarseness.
 fn delay_seconds(launch_at: Instant, now: Instant) -> i32 {
-    (launch_at - now).num_seconds().clamp(0, MAX_DELAY_S) as i32
+    seconds((launch_at - now - AHEAD).num_seconds())
+}
+
+fn seconds(delay: i64) -> i32 {
+    delay.clamp(0, MAX_DELAY_S) as i32
 }
 
 /// A message group takes a limited alphabet and length; an owner's name may not.
@@ -161,27 +232,41 @@ pub(crate) fn group(owner: &str) -> String {
     if fits { owner.to_owned() } else { hex(&Sha256::digest(owner)) }
 }
 
-fn fault(parcel: &Parcel, problem: &str) -> Fault {
-    Fault { doing: format!("send {}", parcel.message.run_id), source: problem.into() }
-}
-
-fn refuse_all(parcels: &[Parcel], cause: &Fault) -> Vec<Result<(), Fault>> {
-    parcels.iter().map(|parcel| Err(fault(parcel, &cause.to_string()))).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chrono::Duration;
 
     #[test]
     fn a_message_arrives_in_the_second_before_its_time() {
         let now: Instant = "2026-01-01T00:00:00.300Z".parse().unwrap();
         let at = |ms| now + Duration::milliseconds(ms);
         assert_eq!(delay_seconds(at(4_700), now), 4);
+        assert_eq!(delay_seconds(at(5_050), now), 4);
+        assert_eq!(delay_seconds(at(5_100), now), 5);
         assert_eq!(delay_seconds(at(999), now), 0);
         assert_eq!(delay_seconds(at(-5_000), now), 0);
         assert_eq!(delay_seconds(at(3_600_000), now), 900);
+    }
+
+    #[test]
+    fn fires_of_an_owner_and_a_second_share_messages() {
+        let now: Instant = "2026-01-01T00:00:00Z".parse().unwrap();
+        let parcel = |owner: &str, after_ms| {
+            let launch_at = now + Duration::milliseconds(after_ms);
+            let run_id = "report@2026-01-01T00:00:00Z".parse().unwrap();
+            let message = Message { run_id, revision: 1, launch_at, ahead: false };
+            Parcel { message, owner: owner.to_owned() }
+        };
+        let mut parcels: Vec<_> = (0..27).map(|_| parcel("ann", 5_100)).collect();
+        parcels.extend([parcel("bob", 5_100), parcel("ann", 6_100), parcel("ann", 6_000)]);
+        let letters = pack(&parcels, now);
+        let places: Vec<_> = letters.iter().map(|letter| letter.places.clone()).collect();
+        let first: Vec<_> = (0..25).collect();
+        assert_eq!(places, [first, vec![25, 26, 29], vec![27], vec![28]]);
+        let delays: Vec<_> = letters.iter().map(|letter| letter.delay_s).collect();
+        assert_eq!(delays, [5, 5, 5, 6]);
+        assert_eq!(message::read::<Message>(&letters[1].body).unwrap().len(), 3);
+        assert_eq!(letters[2].group.as_deref(), Some("bob"));
     }
 
     #[test]

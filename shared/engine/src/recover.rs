@@ -21,7 +21,7 @@ use crate::emit::parcel;
 use crate::events::Event;
 use crate::failures::after_failure;
 use crate::fault::Fault;
-use crate::message::Named;
+use crate::message::{self, Named};
 use crate::metrics::{self, Metric};
 use crate::queue::DeadLetter;
 use crate::store::{Outcome, Stored};
@@ -325,7 +325,7 @@ async fn open(
     now: Instant,
     report: &mut Report,
 ) -> Result<(), Fault> {
-    let Named { run_id: id } = match serde_json::from_str(&letter.body) {
+    let named: Vec<Named> = match message::read(&letter.body) {
         Ok(named) => named,
         Err(problem) => {
             error!(%problem, "poison among the dead letters");
@@ -333,25 +333,35 @@ async fn open(
             return Ok(());
         }
     };
-    if let Some(run) = app.store.run(&id).await?.filter(|run| !run.status.is_terminal()) {
-        if run.lease_until.is_some_and(|until| now <= until) {
-            // Somebody has it: this letter comes again after them.
-            return Ok(());
-        }
-        report.looked_at += 1;
-        let stored = app.store.schedule(&id.schedule_id).await?;
-        let setting = setting(app, &id, &stored).await?;
-        let at_once = Limits { lost_after: Duration::zero(), ..app.settings.recovery.clone() };
-        // Claimed and never handed over: whatever its completion, it starts over.
-        let as_lost = match run.status {
-            Status::Started => Run { status: Status::Enqueued, ..run.clone() },
-            _ => run.clone(),
-        };
-        let step = next_step(&as_lost, id.run_at, setting, now, &at_once);
-        act(app, &id, &run, &stored, step, now).await?;
-        report.count(step);
+    let mut is_dealt_with = true;
+    for Named { run_id } in named {
+        is_dealt_with &= take_up(app, run_id, now, report).await?;
     }
-    app.queue.bury(letter).await
+    // Otherwise somebody has one of them: this letter comes again after them.
+    if is_dealt_with { app.queue.bury(letter).await } else { Ok(()) }
+}
+
+/// Decides about a run of a dead letter and acts. `false`: somebody has it.
+async fn take_up(app: &App, id: RunId, now: Instant, report: &mut Report) -> Result<bool, Fault> {
+    let Some(run) = app.store.run(&id).await?.filter(|run| !run.status.is_terminal()) else {
+        return Ok(true);
+    };
+    if run.lease_until.is_some_and(|until| now <= until) {
+        return Ok(false);
+    }
+    report.looked_at += 1;
+    let stored = app.store.schedule(&id.schedule_id).await?;
+    let setting = setting(app, &id, &stored).await?;
+    let at_once = Limits { lost_after: Duration::zero(), ..app.settings.recovery.clone() };
+    // Claimed and never handed over: whatever its completion, it starts over.
+    let as_lost = match run.status {
+        Status::Started => Run { status: Status::Enqueued, ..run.clone() },
+        _ => run.clone(),
+    };
+    let step = next_step(&as_lost, id.run_at, setting, now, &at_once);
+    act(app, &id, &run, &stored, step, now).await?;
+    report.count(step);
+    Ok(true)
 }
 
 impl Report {

@@ -1,14 +1,17 @@
 //! Together: what launches of one batch ask of the tables at the same moment, they ask in one call.
 //!
-//! A batch of the queue is ten runs whose second has come. Each still reads its schedule, claims its
+//! A batch of the queue is up to 250 runs whose second has come. Each still reads its schedule, claims its
 //! run and records its outcome by itself, in that order, and hears its own answer.
 
 use std::collections::HashMap;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use belfry_core::id::ScheduleId;
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
 use tokio::sync::oneshot::{self, error::TryRecvError};
 use tokio::sync::watch;
 
@@ -114,7 +117,7 @@ trait Answers {
 
 type Waiting<A> = Vec<(<A as Answers>::Question, oneshot::Sender<<A as Answers>::Answer>)>;
 
-/// Questions that wait for their turn: one call is under way, and the next takes all that came
+/// Questions that wait for their turn: some calls are under way, and the next take all that came
 /// meanwhile.
 struct Gather<A: Answers> {
     answers: A,
@@ -130,7 +133,7 @@ impl<A: Answers> Gather<A> {
     /// `None`: whoever asked for us is gone.
     async fn ask(&self, question: A::Question) -> Option<A::Answer> {
         let (sender, mut answer) = oneshot::channel();
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push((question, sender));
+        self.waiting().push((question, sender));
         let _turn = self.turn.lock().await;
         loop {
             match answer.try_recv() {
@@ -139,18 +142,27 @@ impl<A: Answers> Gather<A> {
                 Err(TryRecvError::Empty) => {}
             }
             self.answers.others().await;
-            let taken: Waiting<A> = {
-                let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-                let count = waiting.len().min(MAX_STATEMENTS);
-                waiting.drain(..count).collect()
-            };
-            let (questions, askers): (Vec<_>, Vec<_>) = taken.into_iter().unzip();
-            let answers = self.answers.answer(questions).await;
-            for (asker, answer) in askers.into_iter().zip(answers) {
-                // Whoever asked may be gone.
-                let _ = asker.send(answer);
+            let mut waiting = mem::take(&mut *self.waiting());
+            let calls = FuturesUnordered::new();
+            while !waiting.is_empty() {
+                let rest = waiting.split_off(waiting.len().min(MAX_STATEMENTS));
+                calls.push(self.call(mem::replace(&mut waiting, rest)));
             }
+            calls.collect::<()>().await;
         }
+    }
+
+    async fn call(&self, taken: Waiting<A>) {
+        let (questions, askers): (Vec<_>, Vec<_>) = taken.into_iter().unzip();
+        let answers = self.answers.answer(questions).await;
+        for (asker, answer) in askers.into_iter().zip(answers) {
+            // Whoever asked may be gone.
+            let _ = asker.send(answer);
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting<A>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

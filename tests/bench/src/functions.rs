@@ -18,14 +18,11 @@ use belfry_time::{ManualTime, SystemTime, Time};
 use chrono::Duration;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
 
 use crate::child;
 
 /// The name of the thread that stands for Lambda's poller.
 pub const MAPPING: &str = "mapping";
-/// Launchers under way at once, as in the local system.
-const LAUNCHERS: usize = 64;
 /// No tick of a bench is short of time.
 const PATIENCE: Duration = Duration::minutes(15);
 
@@ -133,13 +130,9 @@ fn map(app: Arc<App>) {
         let client = aws_sdk_sqs::Client::new(&sdk);
         let queue_url = app.settings.launch_queue_url.clone();
         let mapping = Mapping::new(client, &queue_url, Functions::Here(app.clone()));
-        let room = Arc::new(Semaphore::new(LAUNCHERS));
+        let room = mapping.room();
         loop {
-            let permit = room.clone().acquire_owned().await.expect("room");
-            let messages = mapping.receive(20).await;
-            if messages.is_empty() {
-                continue;
-            }
+            let Some((messages, permit)) = mapping.receive_into(&room).await else { continue };
             let (app, mapping) = (app.clone(), mapping.clone());
             let event = mapping::event(&queue_url, &messages);
             let launch = functions.spawn(async move { handlers::launcher(&app, event).await });

@@ -1,8 +1,9 @@
 //! The embedded services in a process of their own, so that what they use is not the functions'.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use belfry_local::services::{Services, Storage};
+use belfry_local::services::{LAUNCH_QUEUE, Services, Storage};
 use belfry_time::SystemTime;
 use serde_json::{Value, json};
 
@@ -29,6 +30,13 @@ pub async fn serve(arguments: &[String]) {
         "DEAD_LETTER_QUEUE_URL": settings.dead_letter_queue_url,
     }));
     child::orders(async |order: Value| {
+        // A message is deleted when the outcomes of its fires are recorded.
+        if order["do"] == "handled" {
+            while services.queues.next_visible_at(LAUNCH_QUEUE).expect("a queue").is_some() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            return json!({"at": crate::machine::now()});
+        }
         let database = services.database.clone();
         let loaded = tokio::task::spawn_blocking(move || load::load(&database, &order)).await;
         loaded.expect("a load that ends")

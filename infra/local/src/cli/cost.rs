@@ -31,8 +31,8 @@ pub(crate) struct Cost {
     /// Payload of a schedule
     #[arg(long, value_name = "KB", default_value = "1", value_parser = amount)]
     payload_kb: f64,
-    /// Fires due in the same second, which share messages and invocations
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=10))]
+    /// Fires of an owner due in the same second, which share messages and invocations
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=250))]
     batch: u8,
     /// Calls of the API in a month, besides executors' reports
     #[arg(long, value_name = "N", default_value = "0", value_parser = amount)]

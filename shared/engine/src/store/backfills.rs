@@ -8,6 +8,7 @@ use belfry_core::backfill::{Backfill, State};
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{self, Instant};
 use belfry_core::run::Status;
+use futures::FutureExt;
 
 use super::runs::read_run;
 use super::schedules::{Change, saved};
@@ -31,6 +32,7 @@ impl Store {
             .set_key(Some(part_key(schedule, &part(backfill_id))))
             .consistent_read(true)
             .send()
+            .boxed()
             .await
             .map_err(sdk(format!("read backfill {backfill_id} of {schedule}")))?;
         answer.item.map(|item| read_backfill(schedule, item)).transpose()
@@ -51,6 +53,7 @@ impl Store {
                 .expression_attribute_values(":backfill", text(BACKFILL))
                 .set_exclusive_start_key(start)
                 .send()
+                .boxed()
                 .await
                 .map_err(sdk(format!("list backfills of {schedule}")))?;
             for item in page.items.unwrap_or_default() {
@@ -100,6 +103,7 @@ impl Store {
             .expression_attribute_values(":version", number(seen))
             .expression_attribute_names("#version", "version")
             .send()
+            .boxed()
             .await;
         match saved {
             Ok(_) => Ok(Saved::Yes),

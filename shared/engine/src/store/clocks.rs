@@ -8,6 +8,7 @@ use belfry_core::handover::{Duty, Place, Stretch};
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{self, Instant};
 use belfry_core::schedule::Clock;
+use futures::FutureExt;
 
 use super::expression::Update;
 use super::{Item, Store, conditions, number, part_key, string, text};
@@ -58,6 +59,7 @@ impl Store {
             .set_exclusive_start_key(stretch.after.as_ref().map(|place| due_key(shard, place)))
             .limit(i32::try_from(limit).unwrap_or(i32::MAX))
             .send()
+            .boxed()
             .await
             .map_err(sdk(format!("query due clocks of shard {shard}")))?;
         let rest = page.last_evaluated_key.as_ref().and_then(place);
@@ -105,7 +107,7 @@ impl Store {
             .table_name(&self.schedules)
             .set_key(Some(part_key(&clock.schedule_id, CLOCK)))
             .condition_expression(conditions::CLOCK_IS_AS_READ);
-        match update.on(request).send().await {
+        match update.on(request).send().boxed().await {
             Ok(_) => Ok(true),
             Err(error) if is_refused(&error) => Ok(false),
             Err(error) => Err(sdk(format!("advance clock {}", clock.schedule_id))(error)),
@@ -149,7 +151,7 @@ impl Store {
             .set_key(Some(part_key(&clock.schedule_id, CLOCK)))
             .condition_expression(conditions::SLOT_IS_FREE)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        match update.on(request).send().await {
+        match update.on(request).send().boxed().await {
             Ok(_) => Ok(Slot::Taken),
             Err(error) => match refused_item(&error) {
                 Some(old) => match read_clock(old.clone()) {
@@ -172,7 +174,7 @@ impl Store {
             .table_name(&self.schedules)
             .set_key(Some(part_key(schedule, CLOCK)))
             .condition_expression(conditions::CLOCK_EXISTS);
-        match Update::default().delete("active", run_key).on(request).send().await {
+        match Update::default().delete("active", run_key).on(request).send().boxed().await {
             Ok(_) => Ok(()),
             Err(error) if is_refused(&error) => Ok(()),
             Err(error) => Err(sdk(format!("release slot of {schedule}@{run_key}"))(error)),

@@ -9,6 +9,7 @@ use aws_sdk_dynamodb::types::{
 use belfry_core::instant::Instant;
 use belfry_core::limits::{Bucket, Quota};
 use chrono::Duration;
+use futures::FutureExt;
 
 use super::{FORMAT, Item, Store, conditions, number, text};
 use crate::fault::{Fault, sdk};
@@ -86,7 +87,7 @@ impl Store {
                 .expression_attribute_values(":latest", number(bucket.latest))
                 .condition_expression(conditions::BUCKET_HAS_A_TOKEN),
         };
-        match update.send().await {
+        match update.send().boxed().await {
             Ok(_) => Ok(Taken::Yes),
             Err(error) => match error.as_service_error() {
                 Some(UpdateItemError::ConditionalCheckFailedException(refusal)) => {

@@ -30,6 +30,7 @@ use chrono::TimeDelta;
 
 pub use check::CheckMark;
 pub use clocks::{DuePage, Slot};
+use futures::FutureExt;
 pub use history::{Changes, Traces, is_change_cursor};
 pub use limits::Spent;
 pub use listing::Owned;
@@ -107,7 +108,7 @@ impl Store {
                 .build()
                 .map_err(sdk(doing()))?;
             let request = self.client.batch_get_item().request_items(table, request);
-            let mut answer = request.send().await.map_err(sdk(doing()))?;
+            let mut answer = request.send().boxed().await.map_err(sdk(doing()))?;
             let items = answer.responses.take().and_then(|mut tables| tables.remove(table));
             found.extend(items.unwrap_or_default());
             let rest = answer.unprocessed_keys.take().and_then(|mut tables| tables.remove(table));

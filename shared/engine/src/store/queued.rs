@@ -4,6 +4,7 @@ use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{self, Instant};
 use belfry_core::run::{Run, Status};
 use chrono::Duration;
+use futures::FutureExt;
 
 use super::expression::Update;
 use super::runs::read_run;
@@ -82,7 +83,8 @@ impl Store {
             for (place, status) in places.iter().zip(statuses) {
                 query = query.expression_attribute_values(place, text(status.as_str()));
             }
-            let page = query.send().await.map_err(sdk(format!("read runs of {schedule}")))?;
+            let page =
+                query.send().boxed().await.map_err(sdk(format!("read runs of {schedule}")))?;
             for item in page.items.unwrap_or_default() {
                 found.push(read_run(item)?);
                 if found.len() == limit {

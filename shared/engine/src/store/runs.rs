@@ -7,6 +7,7 @@ use belfry_core::instant::{self, Instant};
 use belfry_core::plan::Fire;
 use belfry_core::run::{Reason, Run, Status};
 use chrono::Duration;
+use futures::FutureExt;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -127,6 +128,7 @@ impl Store {
             .expression_attribute_values(":revision", number(fire.run.revision))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
             .send()
+            .boxed()
             .await;
         match put {
             Ok(_) => Ok(Put::New),
@@ -181,6 +183,7 @@ impl Store {
             .expression_attribute_values(":now", number(now.timestamp()))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
             .send()
+            .boxed()
             .await;
         match put {
             Ok(_) => Ok(id.clone()),
@@ -225,7 +228,7 @@ impl Store {
             .condition_expression(condition)
             .return_values(ReturnValue::AllNew)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
-        match update.on(request).send().await {
+        match update.on(request).send().boxed().await {
             Ok(answer) => Ok(Claim::Won(read_run(answer.attributes.unwrap_or_default())?.1)),
             Err(error) if is_refused(&error) => {
                 let Some(old) = refused_item(&error) else { return Ok(Claim::Missing) };
@@ -325,7 +328,7 @@ impl Store {
             .table_name(&self.runs)
             .set_key(Some(run_key(id)))
             .condition_expression(condition);
-        match update.on(request).send().await {
+        match update.on(request).send().boxed().await {
             Ok(_) => Ok(true),
             Err(error) if is_refused(&error) => Ok(false),
             Err(error) => Err(sdk(format!("{doing} {id}"))(error)),
@@ -341,6 +344,7 @@ impl Store {
             .set_key(Some(run_key(id)))
             .consistent_read(true)
             .send()
+            .boxed()
             .await
             .map_err(sdk(format!("read run {id}")))?;
         Ok(answer.item.map(read_run).transpose()?.map(|(_, run)| run))
@@ -385,7 +389,8 @@ impl Store {
                     .expression_attribute_names("#status", "status")
                     .expression_attribute_values(":status", text(status.as_str())),
             };
-            let page = query.send().await.map_err(sdk(format!("read history of {schedule}")))?;
+            let page =
+                query.send().boxed().await.map_err(sdk(format!("read history of {schedule}")))?;
             for item in page.items.unwrap_or_default() {
                 runs.push(read_run(item)?);
                 if runs.len() == wanted.limit {

@@ -12,6 +12,7 @@ use belfry_core::id::{ScheduleId, SetName};
 use belfry_core::instant::{self, Instant};
 use belfry_core::schedule::{Clock, Spec};
 use chrono::SecondsFormat;
+use futures::FutureExt;
 
 use super::clocks::{is_deleted, read_clock};
 use super::expression::Update;
@@ -250,6 +251,7 @@ impl Store {
             .condition_expression(conditions::WAKE_IS_PAST)
             .expression_attribute_values(":now", text(instant::text(now)))
             .send()
+            .boxed()
             .await;
         match dropped {
             Ok(_) => Ok(()),
@@ -377,7 +379,7 @@ impl Store {
             .put_item()
             .table_name(&self.schedules)
             .set_item(Some(change_item(&run_id.schedule_id, change)?));
-        put.send().await.map_err(sdk(doing()))?;
+        put.send().boxed().await.map_err(sdk(doing()))?;
         Ok(())
     }
 
@@ -402,7 +404,7 @@ impl Store {
         let mut rest_of = PAUSES.iter();
         loop {
             let write = self.client.transact_write_items();
-            let error = match write.set_transact_items(Some(writes.clone())).send().await {
+            let error = match write.set_transact_items(Some(writes.clone())).send().boxed().await {
                 Ok(_) => return Ok(Vec::new()),
                 Err(error) => error,
             };

@@ -14,6 +14,7 @@ use belfry_core::plan::Fire;
 use belfry_core::run::{Run, Status};
 use belfry_core::schedule::Clock;
 use chrono::Duration;
+use futures::FutureExt;
 use tracing::debug;
 
 use super::expression::Update;
@@ -157,7 +158,7 @@ impl Store {
                 Err(_) => return nothing(),
             }
         }
-        match request.send().await {
+        match request.send().boxed().await {
             Ok(answer) => {
                 let mut said: Vec<Said> =
                     answer.responses.unwrap_or_default().into_iter().map(read).collect();

@@ -4,6 +4,7 @@ use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 use belfry_core::id::WorkflowId;
 use belfry_core::workflow::{Completion, Target, Workflow};
+use futures::FutureExt;
 use serde::Deserialize;
 
 use super::{FORMAT, Item, Store, conditions, number, string, text};
@@ -58,6 +59,7 @@ impl Store {
             .condition_expression(conditions::VERSION_IS_NEW)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
             .send()
+            .boxed()
             .await;
         match put {
             Ok(_) => Ok(owner.to_owned()),
@@ -81,6 +83,7 @@ impl Store {
             .set_key(Some(version_key(id, OWNERSHIP)))
             .consistent_read(true)
             .send()
+            .boxed()
             .await
             .map_err(sdk(format!("read the owner of workflow {id}")))?;
         Ok(answer.item.as_ref().and_then(|item| string(item, USER_ID)).map(str::to_owned))
@@ -105,6 +108,7 @@ impl Store {
             .condition_expression(conditions::VERSION_IS_NEW)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
             .send()
+            .boxed()
             .await;
         match put {
             Ok(_) => Ok(Published::New),
@@ -127,6 +131,7 @@ impl Store {
             .table_name(&self.workflows)
             .set_key(Some(version_key(id, version)))
             .send()
+            .boxed()
             .await
             .map_err(sdk(format!("read workflow {id} version {version}")))?;
         Ok(answer.item.map(read_workflow).transpose()?.map(|(_, workflow)| workflow))
@@ -155,6 +160,7 @@ impl Store {
             .scan_index_forward(false)
             .limit(limit as i32)
             .send()
+            .boxed()
             .await
             .map_err(sdk(doing()))?;
         let more = page.last_evaluated_key.is_some();
@@ -178,6 +184,7 @@ impl Store {
             .scan_index_forward(false)
             .limit(1)
             .send()
+            .boxed()
             .await
             .map_err(sdk(format!("read newest version of workflow {id}")))?;
         answer.items.unwrap_or_default().pop().map(read_workflow).transpose()

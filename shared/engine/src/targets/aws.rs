@@ -4,6 +4,7 @@ use aws_sdk_eventbridge::types::PutEventsRequestEntry;
 use aws_sdk_lambda::primitives::Blob;
 use aws_sdk_lambda::types::InvocationType;
 use aws_sdk_sfn::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use futures::FutureExt;
 
 use super::{Accepted, Refused};
 
@@ -73,7 +74,7 @@ pub(super) async fn send_message(
     if queue_url.ends_with(".fifo") {
         request = request.message_deduplication_id(key).message_group_id(group);
     }
-    let answer = request.send().await.map_err(|error| refused(&error))?;
+    let answer = request.send().boxed().await.map_err(|error| refused(&error))?;
     Ok(named(answer.message_id()))
 }
 
@@ -90,6 +91,7 @@ pub(super) async fn invoke(
         .invocation_type(InvocationType::Event)
         .payload(Blob::new(body))
         .send()
+        .boxed()
         .await
         .map_err(|error| refused(&error))?;
     Ok(named(answer.request_id()))
@@ -104,7 +106,7 @@ pub(super) async fn start_execution(
 ) -> Result<Accepted, Refused> {
     let started =
         client.start_execution().state_machine_arn(state_machine_arn).name(key).input(body);
-    match started.send().await {
+    match started.send().boxed().await {
         Ok(answer) => Ok(named(Some(answer.execution_arn()))),
         Err(error) if error.as_service_error().is_some_and(|e| e.is_execution_already_exists()) => {
             Ok(named(Some(&execution_arn(state_machine_arn, key))))
@@ -131,7 +133,7 @@ pub(super) async fn put_event(
         .detail(body)
         .build();
     let answer =
-        client.put_events().entries(entry).send().await.map_err(|error| refused(&error))?;
+        client.put_events().entries(entry).send().boxed().await.map_err(|error| refused(&error))?;
     match answer.entries().first() {
         Some(entry) if entry.error_code().is_some() => Err(Refused::for_now(format!(
             "{}: {}",

@@ -1,5 +1,7 @@
 //! HTTP targets: a signed POST, whose answer may end the run at once.
 
+use std::time::Duration;
+
 use belfry_core::id::hex;
 use belfry_core::instant::Instant;
 use belfry_core::run::{MAX_RESULT, Status, cut};
@@ -7,6 +9,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use reqwest::{Response, StatusCode};
 use serde_json::Value;
 use sha2::Sha256;
+use tokio::sync::Semaphore;
 
 use super::guard::{Guard, Unreachable};
 use super::{Accepted, Refused};
@@ -15,16 +18,24 @@ use crate::settings::Settings;
 /// More of an answer is not read: a run record keeps little of it.
 const MAX_ANSWER: usize = 64 * 1024;
 
+/// With so many calls under way, one more waits for a connection that is free again: to open one takes
+/// longer than most calls do.
+const CONNECTIONS: usize = 128;
+/// After that it opens one all the same: the targets are slow.
+const PATIENCE: Duration = Duration::from_millis(100);
+
 pub(super) struct Http {
     pub(super) guard: Guard,
     signing_key: String,
+    connections: Semaphore,
 }
 
 impl Http {
     pub(super) fn new(settings: &Settings) -> Http {
         let timeout = settings.target_timeout.to_std().unwrap_or_default();
         let guard = Guard::new(&settings.reachable, timeout);
-        Http { guard, signing_key: settings.signing_key.0.clone() }
+        let connections = Semaphore::new(CONNECTIONS);
+        Http { guard, signing_key: settings.signing_key.0.clone(), connections }
     }
 
     /// Posts `body`. A 2xx accepts the run; what may pass is retried, what will not pass is not.
@@ -51,6 +62,7 @@ impl Http {
         if let Some(token) = run_token {
             request = request.header("Belfry-Run-Token", token);
         }
+        let _connection = tokio::time::timeout(PATIENCE, self.connections.acquire()).await;
         let answer = request.send().await.map_err(|error| {
             let error = error.without_url();
             let text = aws_sdk_dynamodb::error::DisplayErrorContext(&error).to_string();

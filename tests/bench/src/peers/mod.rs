@@ -45,14 +45,14 @@ pub struct Limit {
     pub busy: f64,
     /// Fires a second, if that thread's work took no time: what is left, on all cores.
     pub without: f64,
-    /// The 99th of a hundred of how late they would be at that pace, in milliseconds.
+    /// How late the last of them would be then, in milliseconds.
     pub late: f64,
 }
 
 /// What came of measuring somebody, or why nothing did.
 type Measured = std::result::Result<Result, String>;
 
-/// Rounds of ours and of BullMQ, of which the middle one counts.
+/// Rounds of ours and of the fast ones, of which the middle one counts.
 const ROUNDS: usize = 3;
 
 /// Measures everybody, at two sizes.
@@ -60,7 +60,8 @@ pub async fn all(is_quick: bool, named: &[&str]) {
     let mut report = Report::begin("make bench-peers");
     let wants = |name: &str| named.is_empty() || named.contains(&name);
     for count in if is_quick { vec![1_000] } else { vec![1_000, 10_000] } {
-        let (mut own, mut calling, mut idle) = (Vec::new(), Vec::new(), Vec::new());
+        let [mut own, mut calling, mut idle, mut small, mut large, mut nobody] =
+            [const { Vec::new() }; 6];
         // Turn by turn: a machine that is slow for a while is slow for all of them.
         for _ in 0..if is_quick { 1 } else { ROUNDS } {
             if wants("ours") {
@@ -70,17 +71,20 @@ pub async fn all(is_quick: bool, named: &[&str]) {
                 calling.push(bullmq::measure(count, Some(&Executor::start().await)).await);
                 idle.push(bullmq::measure(count, None).await);
             }
+            if wants("tokio-cron") {
+                let target = Executor::start().await;
+                large.push(tokio_cron::with_larger_channels(count, Some(&target)).await);
+                nobody.push(tokio_cron::with_larger_channels(count, None).await);
+            }
         }
         let mut results: Vec<_> = [own, calling, idle].into_iter().filter_map(middle).collect();
         if wants("apscheduler") {
             results.push(apscheduler::measure(count, &Executor::start().await).await);
         }
         if wants("tokio-cron") {
-            let target = Executor::start().await;
-            results.push(tokio_cron::as_it_comes(count, &Executor::start().await).await);
-            results.push(tokio_cron::with_larger_channels(count, Some(&target)).await);
-            results.push(tokio_cron::with_larger_channels(count, None).await);
+            small.push(tokio_cron::as_it_comes(count, &Executor::start().await).await);
         }
+        results.extend([small, large, nobody].into_iter().filter_map(middle));
         let mut known = Vec::new();
         for result in results {
             match result {

@@ -28,7 +28,8 @@ pub async fn measure(count: usize) -> Result {
     let from_then = Used::by(&system);
     let arrivals = system.executor.arrivals(count, Duration::from_secs(120)).await;
     assert_eq!(arrivals.len(), count, "every run arrives once");
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    let arrived = Used::by(&system);
+    let handled = system.services.ask(json!({"do": "handled"})).await;
     let used = system.cpu();
     let cpu = (used.0 - before.0, used.1 - before.1);
     let since = Used::by(&system);
@@ -36,16 +37,13 @@ pub async fn measure(count: usize) -> Result {
     let recorded = system.services.ask(json!({"do": "recorded"})).await;
     assert_eq!(recorded["runs"], count, "every run is recorded as over");
     let last: chrono::DateTime<chrono::Utc> =
-        recorded["last"].as_str().and_then(|last| last.parse().ok()).expect("a time");
+        handled["at"].as_str().and_then(|last| last.parse().ok()).expect("a time");
     let seconds = (last - at).num_milliseconds() as f64 / 1000.0;
-    let database = (since.database - from_then.database).as_secs_f64();
-    let all = (since.all - from_then.all).as_secs_f64();
-    let without = count as f64 * machine::cores() as f64 / (all - database).max(0.01);
     let late = lateness(&arrivals, count);
     let limit = Limit {
-        busy: database / seconds,
-        without,
-        late: late.1 * (count as f64 / seconds / without).min(1.0),
+        busy: (since.database - from_then.database).as_secs_f64() / seconds,
+        without: count as f64 / since.besides_database(&from_then),
+        late: late.1.min(arrived.besides_database(&from_then) * 1000.0),
     };
     Result { name: "Belfry".to_owned(), lost: 0, seconds, late, cpu, memory, limit: Some(limit) }
 }
@@ -57,6 +55,12 @@ struct Used {
 }
 
 impl Used {
+    /// Seconds that everything but the database would take for what was done since, on all cores.
+    fn besides_database(&self, since: &Used) -> f64 {
+        let (all, database) = (self.all - since.all, self.database - since.database);
+        all.saturating_sub(database).as_secs_f64().max(0.01) / machine::cores() as f64
+    }
+
     fn by(system: &System) -> Used {
         let database = machine::cpu_of_threads(system.services.pid(), "dynamodb");
         let target = machine::cpu(std::process::id());

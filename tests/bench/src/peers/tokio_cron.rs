@@ -19,8 +19,8 @@ const FILE: &str = "target/bench/tokio-cron.sqlite";
 const NAME: &str = "tokio-cron-scheduler";
 /// What its channels hold unless they are told otherwise. What they cannot hold is lost.
 const ROOM: usize = 200;
-/// Requests under way at once, as many as ours has.
-const REQUESTS: usize = 640;
+/// Requests under way at once, as many as ours has before one waits for a connection.
+const REQUESTS: usize = 128;
 /// What has not fired by then does not fire any more.
 const PATIENCE: chrono::Duration = chrono::Duration::seconds(60);
 
