@@ -13,8 +13,8 @@ async fn main() {
     let given = std::env::args().nth(1).and_then(|text| text.parse().ok());
     let count: usize = given.unwrap_or(99_000);
     let place = only_one_among(count).await;
-    // For a hundred: they are read, recorded and advanced by 25, and sent by 10.
-    let requests_of = |clocks: usize| clocks * 19 / 100;
+    // For a hundred: they are read at once, recorded and advanced by 25, and sent at once.
+    let requests_of = |clocks: usize| clocks * 10 / 100;
     println!("fires of the crowd                       {count}");
     println!("requests for all of them                 {}", requests_of(count));
     println!("clocks before the only one               {}", place.clocks_before);

@@ -27,7 +27,7 @@ pub struct Place {
 }
 
 /// The request at which the line is cut: far fewer than the crowd takes.
-const CUT_AFTER: usize = 1000;
+const CUT_AFTER: usize = 1500;
 
 /// Ticks over `count` fires of a crowd and one of ann's, until hers is sent.
 pub async fn only_one_among(count: usize) -> Place {
