@@ -1,7 +1,7 @@
 //! Under `queue`, runs go one after another, in order, and none is lost.
 
 use belfry_tests::World;
-use chrono::Duration;
+use chrono::{DateTime, Duration, Utc};
 use serde_json::{Value, json};
 
 /// A world whose schedule `report` fires every ten seconds under `queue`, at an executor that
@@ -40,8 +40,12 @@ async fn fires_during_a_long_run_start_one_after_another_in_order() {
         done(&world, &launched[place]).await;
         let ended = world.now();
         world.pass_without_ticks(Duration::seconds(1)).await;
-        // A launcher that waits for a later fire moves time by another second.
-        assert!(world.now() - ended <= Duration::seconds(2));
+        // A launcher that waits for a later fire may have moved time since.
+        if place < 50 {
+            let next = &world.runs("report").await[place + 1];
+            let began: DateTime<Utc> = next["started_at"].as_str().unwrap().parse().unwrap();
+            assert!(began - ended <= Duration::seconds(1), "{next}");
+        }
     }
     assert_eq!(world.executor.run_ids(), world.every("report", "00:00:10", 10, 51));
     assert_eq!(statuses(&world, "SUCCESS").await, 51);
