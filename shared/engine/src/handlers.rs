@@ -13,7 +13,7 @@ use tracing::error;
 
 use crate::app::{App, reachable_from_environment};
 use crate::emit::Report;
-use crate::{http, launch, recover, resource, tick};
+use crate::{deliver, http, recover, resource, tick};
 
 /// What a function answers: JSON, or an error the Lambda runtime reports.
 pub type Handled = Result<Value, Box<dyn std::error::Error + Send + Sync>>;
@@ -71,7 +71,7 @@ const SHORTEST_INVOCATION: Duration = Duration::seconds(30);
 /// Handles a batch of the launch queue.
 pub async fn launcher(app: &App, event: Value) -> Handled {
     let event: SqsEvent = serde_json::from_value(event)?;
-    Ok(serde_json::to_value(launch::launch_batch(app, event).await)?)
+    Ok(serde_json::to_value(deliver::launch_batch(app, event).await)?)
 }
 
 /// Handles recovery's rule.
