@@ -1,6 +1,7 @@
 //! Many fires at once: what is written together is written in few calls, and costs what it would
 //! cost alone.
 
+use belfry_engine::message::{self, Message};
 use belfry_engine::store::Claim;
 use chrono::Duration;
 use serde_json::json;
@@ -114,11 +115,11 @@ async fn a_launcher_that_died_with_many_fires_is_replaced_and_none_runs_twice() 
     // It claimed some of them, launched none and was never heard of again.
     let messages = world.mapping.receive(0).await;
     assert_eq!(messages.len(), 2);
-    let holder = messages[0].message_id().unwrap().to_owned();
-    for n in 0..5 {
-        let id = world.fire(&format!("report-{n}"), "00:30:00");
-        let (lease, claimant) = (Duration::seconds(60), claimant(&holder));
-        let claim = world.app.store.claim_run(&id, 1, &claimant, lease, world.now()).await;
+    let holder = claimant(messages[0].message_id().unwrap());
+    let fires: Vec<Message> = message::read(messages[0].body().unwrap()).unwrap();
+    for fire in fires.iter().take(5) {
+        let lease = Duration::seconds(60);
+        let claim = world.app.store.claim_run(&fire.run_id, 1, &holder, lease, world.now()).await;
         assert!(matches!(claim.unwrap(), Claim::Won(_)));
     }
     world.pass_without_ticks(Duration::minutes(10)).await;
