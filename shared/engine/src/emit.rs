@@ -169,19 +169,21 @@ async fn heed_summaries(app: &App, work: &mut [Work], now: Instant) {
         work.clock.policies.overlap_policy == Overlap::Queue
             && work.fires.first().is_some_and(is_late)
     });
-    for work in late {
-        let Some(first) = work.fires.first().map(|fire| &fire.id) else { continue };
-        let summary = RunId { cause: Some(Cause::summary()), ..first.clone() };
-        match app.store.run(&summary).await {
-            Ok(Some(Run { missed: Some(missed), .. })) => {
-                work.fires.retain(|fire| fire.id.run_at > missed.last);
-            }
-            Ok(_) => {}
-            Err(fault) => {
-                error!(run_id = %summary, %fault, "not looked for");
-                work.fires.clear();
-                work.through = false;
-            }
+    stream::iter(late).for_each_concurrent(CONCURRENCY, |work| heed_summary(app, work)).await;
+}
+
+async fn heed_summary(app: &App, work: &mut Work) {
+    let Some(first) = work.fires.first().map(|fire| &fire.id) else { return };
+    let summary = RunId { cause: Some(Cause::summary()), ..first.clone() };
+    match app.store.run(&summary).await {
+        Ok(Some(Run { missed: Some(missed), .. })) => {
+            work.fires.retain(|fire| fire.id.run_at > missed.last);
+        }
+        Ok(_) => {}
+        Err(fault) => {
+            error!(run_id = %summary, %fault, "not looked for");
+            work.fires.clear();
+            work.through = false;
         }
     }
 }
