@@ -185,3 +185,30 @@ async fn a_run_by_hand_during_a_pause_leaves_the_order_of_what_is_caught_up_alon
     }
     assert_eq!(world.executor.run_ids()[1..], world.every("report", "00:00:10", 10, 5));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_resume_that_died_after_any_step_starts_nothing_after_what_comes_later() {
+    let mut died = 0;
+    for requests in 1..=16 {
+        // Two that are given up are summed up.
+        let world = World::with(&[("MAX_CATCHUP_PER_TICK", "1")]).await;
+        let policies = json!({"overlap_policy": "queue", "catchup_policy": "once"});
+        world.schedule("report", "*/10 * * * * *", &policies).await;
+        world.pass(Duration::minutes(1)).await;
+        world.ok("POST", "/schedules/report/pause", &Value::Null).await;
+        world.pass(Duration::seconds(40)).await;
+        world.meter.cut_after(requests);
+        let resume = world.call("POST", "/schedules/report/resume", &Value::Null);
+        died += usize::from(world.meter.until_cut(resume).await.is_none());
+        world.meter.reset();
+        // What it sent is launched before a tick comes.
+        world.pass_without_ticks(Duration::seconds(15)).await;
+        world.pass(Duration::minutes(3)).await;
+        let launched = world.executor.run_ids();
+        assert!(launched.is_sorted(), "after {requests} requests: {launched:?}");
+        let path = "/schedules/report/ledger?from=2026-01-01T00:00:00Z&to=2026-01-01T00:04:30Z";
+        let ledger = world.ok("GET", path, &Value::Null).await;
+        assert_eq!(ledger["unexplained"], json!([]), "after {requests} requests");
+    }
+    assert!((8..16).contains(&died), "at every step, and then not at all: {died}");
+}

@@ -8,6 +8,7 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::DisplayErrorContext;
 use aws_sdk_sqs::types::{DeleteMessageBatchRequestEntry, Message, MessageSystemAttributeName};
 use belfry_engine::message::{Named, read};
+use belfry_engine::queue::MAX_FIRES;
 use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::{error, warn};
@@ -15,10 +16,12 @@ use tracing::{error, warn};
 use crate::functions::{Function, Functions};
 use crate::services::REGION;
 
+/// Messages of a batch.
+const MESSAGES: usize = 10;
+/// Launches of a full batch.
+const BATCH: usize = MESSAGES * MAX_FIRES;
 /// Launches under way at once: the template's 50 launchers, each with a full batch.
-const LAUNCHES: usize = 50 * BATCH as usize;
-/// The most a batch brings: ten messages of 25 fires.
-const BATCH: u32 = 250;
+const LAUNCHES: usize = 50 * BATCH;
 /// Files that many launches may need, most of them connections to their targets.
 const FILES: u64 = 20_000;
 /// What a process may open anywhere.
@@ -70,7 +73,7 @@ impl Mapping {
         let files = rlimit::increase_nofile_limit(FILES).unwrap_or(FEWEST_FILES);
         // The rest is the services'.
         let launches = usize::try_from(files / 8 * 5).unwrap_or(LAUNCHES);
-        Arc::new(Semaphore::new(launches.min(LAUNCHES)))
+        Arc::new(Semaphore::new(launches.clamp(BATCH, LAUNCHES)))
     }
 
     /// Receives when there is room, and takes as much of it as the messages need.
@@ -80,7 +83,7 @@ impl Mapping {
     ) -> Option<(Vec<Message>, OwnedSemaphorePermit)> {
         let is_tick = self.function == Function::Tick;
         let most = if is_tick { 1 } else { BATCH };
-        let mut permit = room.clone().acquire_many_owned(most).await.ok()?;
+        let mut permit = room.clone().acquire_many_owned(most as u32).await.ok()?;
         let messages = self.receive(LONG_POLL_S).await;
         let fires = |message: &Message| match read::<Named>(message.body().unwrap_or_default()) {
             Ok(fires) => fires.len(),
@@ -93,12 +96,13 @@ impl Mapping {
 
     /// Receives what can be received, waiting `wait_s` for something.
     pub async fn receive(&self, wait_s: i32) -> Vec<Message> {
+        // A hand-over is an invocation's worth.
+        let most = if self.function == Function::Tick { 1 } else { MESSAGES };
         let answer = self
             .client
             .receive_message()
             .queue_url(&self.queue_url)
-            // A hand-over is an invocation's worth.
-            .max_number_of_messages(if self.function == Function::Tick { 1 } else { 10 })
+            .max_number_of_messages(most as i32)
             .wait_time_seconds(wait_s)
             .message_system_attribute_names(MessageSystemAttributeName::All)
             .send()

@@ -20,8 +20,7 @@ pub const DAYS_A_MONTH: f64 = 730.0 / 24.0;
 const IDLE_POLLERS: f64 = 5.0;
 /// How often such a poller asks in a minute: a long poll takes 20 seconds.
 const POLLS_A_MINUTE: f64 = 3.0;
-/// A message is there between a tenth of a second and a second more before its time, and its launcher
-/// waits for the rest.
+/// A message is there 0.1 to 1.1 seconds before its time, and its launcher waits for the rest.
 const WAIT_MS: f64 = 600.0;
 /// What Lambda writes about every invocation: its start, its end, its report.
 const PLATFORM_LOG_BYTES: f64 = 400.0;

@@ -19,7 +19,7 @@ use crate::store::MAX_STATEMENTS;
 /// SQS takes no more in one call.
 const MAX_BATCH: usize = 10;
 /// Fires in one message: what a launcher asks of the tables with one call.
-const MAX_FIRES: usize = MAX_STATEMENTS;
+pub const MAX_FIRES: usize = MAX_STATEMENTS;
 /// How long before its second a message is there at the latest: time to be received, and to have its
 /// schedules read.
 const AHEAD: Duration = Duration::milliseconds(100);

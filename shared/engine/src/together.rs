@@ -1,7 +1,7 @@
 //! Together: what launches of one batch ask of the tables at the same moment, they ask in one call.
 //!
-//! A batch of the queue is up to 250 runs whose second has come. Each still reads its schedule, claims its
-//! run and records its outcome by itself, in that order, and hears its own answer.
+//! A batch of the queue is up to 250 runs whose second has come. Each still reads its schedule, claims
+//! its run and records its outcome by itself, in that order, and hears its own answer.
 
 use std::collections::HashMap;
 use std::future::Future;

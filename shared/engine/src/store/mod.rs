@@ -1,6 +1,9 @@
 //! The store: DynamoDB, through its SDK.
 //!
 //! Nothing outside this module knows a table, an attribute or a condition.
+//!
+//! Calls a launch may make are boxed: thousands of launches wait at once, and each would be as large as
+//! the largest of its calls.
 
 mod backfills;
 mod check;
@@ -27,10 +30,10 @@ use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::Instant;
 use chrono::TimeDelta;
+use futures::FutureExt;
 
 pub use check::CheckMark;
 pub use clocks::{DuePage, Slot};
-use futures::FutureExt;
 pub use history::{Changes, Traces, is_change_cursor};
 pub use limits::Spent;
 pub use listing::Owned;
