@@ -1,6 +1,6 @@
 //! The API: valid requests with one thing wrong, in the body, the path, the query or a header.
 
-use belfry_engine::handlers;
+use belfry_engine::functions;
 use belfry_tests::World;
 use chrono::Duration;
 use proptest::prelude::*;
@@ -216,13 +216,13 @@ fn no_event_makes_a_function_panic() {
         let record =
             json!({"Records": [serde_json::from_str(&change.of(&record)).unwrap_or(Value::Null)]});
         runtime.block_on(async {
-            let _ = handlers::api(&world.app, event.clone()).await;
-            let _ = handlers::launcher(&world.app, event.clone()).await;
-            let _ = handlers::launcher(&world.app, record.clone()).await;
+            let _ = functions::api(&world.app, event.clone()).await;
+            let _ = functions::launcher(&world.app, event.clone()).await;
+            let _ = functions::launcher(&world.app, record.clone()).await;
             let deadline = world.now() + chrono::Duration::minutes(1);
-            let _ = handlers::tick(&world.app, event.clone(), deadline).await;
-            let _ = handlers::tick(&world.app, record, deadline).await;
-            handlers::recovery(&world.app, event).await.unwrap();
+            let _ = functions::tick(&world.app, event.clone(), deadline).await;
+            let _ = functions::tick(&world.app, record, deadline).await;
+            functions::recovery(&world.app, event).await.unwrap();
         });
         Ok(())
     });

@@ -2,10 +2,10 @@
 //! and the run it names is not lost.
 
 use aws_sdk_sqs::types::QueueAttributeName;
-use belfry_core::plan::Fire;
+use belfry_core::fire::plan::Fire;
 use belfry_core::run::{Run, Trigger};
-use belfry_engine::handlers;
-use belfry_engine::message::Message;
+use belfry_engine::cloud::message::Message;
+use belfry_engine::functions;
 use belfry_tests::World;
 use chrono::Duration;
 use proptest::collection::vec;
@@ -38,7 +38,7 @@ fn a_batch_is_answered_message_by_message() {
         let bodies: Vec<_> = changes.iter().map(|change| change.of(&valid())).collect();
         let mut records: Vec<_> = bodies.iter().enumerate().map(record).collect();
         records.push(record((99, &valid().to_string())));
-        let call = handlers::launcher(&world.app, json!({"Records": records}));
+        let call = functions::launcher(&world.app, json!({"Records": records}));
         let answer = runtime.block_on(call).unwrap();
         let failed: Vec<_> = answer["batchItemFailures"].as_array().unwrap().iter().collect();
         let has_failed = |name: &str| failed.iter().any(|f| f["itemIdentifier"] == name);

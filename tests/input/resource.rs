@@ -1,6 +1,6 @@
 //! The custom resource: valid requests with one thing wrong, in the event or in its properties.
 
-use belfry_engine::handlers;
+use belfry_engine::functions;
 use belfry_tests::{Stack, World};
 use chrono::Duration;
 use proptest::prelude::*;
@@ -53,7 +53,7 @@ fn a_stack_is_answered_whatever_it_says() {
         let can_be_answered = event["ResponseURL"] == stack.url;
         let (before, deadline) = (stack.told().len(), world.now() + Duration::seconds(60));
         let app = Ok::<_, &String>(world.app.as_ref());
-        let handled = runtime.block_on(handlers::resource(app, event, deadline));
+        let handled = runtime.block_on(functions::resource(app, event, deadline));
         prop_assert_eq!(handled.is_ok(), can_be_answered);
         prop_assert_eq!(stack.told().len() - before, usize::from(can_be_answered));
         if can_be_answered {

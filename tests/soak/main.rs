@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use belfry_core::instant::text;
 use belfry_engine::app::App;
-use belfry_engine::{handlers, metrics};
+use belfry_engine::{functions, metrics};
 use belfry_local::functions::{Function, Functions};
 use belfry_local::mapping::Mapping;
 use belfry_local::rules;
@@ -205,7 +205,7 @@ fn answerer(
 async fn ok(app: &App, method: &str, path: &str, body: &Value) -> Value {
     let body = if body.is_null() { String::new() } else { body.to_string() };
     let event = world::request(Some("ann"), method, path, &body, &[], 0);
-    let answer = handlers::api(app, event).await.expect("an answer");
+    let answer = functions::api(app, event).await.expect("an answer");
     let status = answer["statusCode"].as_u64().unwrap_or(0);
     assert!((200..300).contains(&status), "{method} {path}: {answer}");
     serde_json::from_str(answer["body"].as_str().unwrap_or("null")).unwrap_or_default()

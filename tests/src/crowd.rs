@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use aws_sdk_sqs::types::Message;
-use belfry_core::handover::{HandOver, Share, Stretch};
 use belfry_core::id::ScheduleId;
+use belfry_core::tick::share::{HandOver, Share, Stretch};
 use chrono::Duration;
 use dynoxide::types::AttributeValue;
 use serde_json::json;

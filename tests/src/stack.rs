@@ -8,7 +8,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode};
 use belfry_engine::app::App;
-use belfry_engine::handlers;
+use belfry_engine::functions;
 use belfry_local::functions::AT_WORK;
 use chrono::Duration;
 use serde_json::{Value, json};
@@ -100,7 +100,7 @@ impl Stack {
     pub async fn ask_app(&self, world: &World, app: &App, event: &Value) -> Value {
         let before = self.told().len();
         let deadline = world.now() + Duration::seconds(60);
-        let handled = handlers::resource(Ok::<_, &String>(app), event.clone(), deadline);
+        let handled = functions::resource(Ok::<_, &String>(app), event.clone(), deadline);
         AT_WORK.scope("resource", handled).await.unwrap();
         assert_eq!(self.told().len(), before + 1, "one request, one answer");
         self.answer()

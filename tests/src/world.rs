@@ -6,8 +6,8 @@ use aws_sdk_sqs::types::Message;
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{Instant, text};
 use belfry_engine::app::App;
-use belfry_engine::store::Claimant;
-use belfry_engine::{handlers, metrics};
+use belfry_engine::cloud::store::Claimant;
+use belfry_engine::{functions, metrics};
 use belfry_local::functions::{AT_WORK, Function, Functions};
 use belfry_local::mapping::{self, Mapping};
 use belfry_local::rules;
@@ -179,7 +179,7 @@ impl World {
         let number = self.requests.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let event = request(sub, method, path, body, headers, number);
         let answer =
-            AT_WORK.scope(Function::Api.name(), handlers::api(&self.app, event)).await.unwrap();
+            AT_WORK.scope(Function::Api.name(), functions::api(&self.app, event)).await.unwrap();
         let text = answer["body"].as_str().unwrap_or("null");
         (answer["statusCode"].as_u64().unwrap() as u16, serde_json::from_str(text).unwrap())
     }
@@ -192,7 +192,7 @@ impl World {
     /// Calls the tick now, with so much time.
     pub async fn tick_within(&self, time: Duration) -> Value {
         let event = rules::event(self.now());
-        let work = handlers::tick(&self.app, event, self.now() + time);
+        let work = functions::tick(&self.app, event, self.now() + time);
         AT_WORK.scope(Function::Tick.name(), work).await.unwrap()
     }
 

@@ -1,7 +1,7 @@
 //! Who may do what: every route, asked by everybody, through the gateway with real tokens.
 
-use belfry_engine::http::access::Gate;
-use belfry_engine::http::openapi::{OPERATIONS, Operation};
+use belfry_engine::api::http::access::Gate;
+use belfry_engine::api::http::openapi::{OPERATIONS, Operation};
 use belfry_local::tokens::Issuer;
 use chrono::Duration;
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! Many fires at once: what is written together is written in few calls, and costs what it would
 //! cost alone.
 
-use belfry_engine::message::{self, Message};
-use belfry_engine::store::Claim;
+use belfry_engine::cloud::message::{self, Message};
+use belfry_engine::cloud::store::Claim;
 use chrono::Duration;
 use serde_json::json;
 

@@ -1,8 +1,10 @@
 //! Schedules that belong to a declared set: who may change them, and what a change by hand leaves.
 
-use belfry_core::access::Scopes;
+use belfry_core::guard::access::Scopes;
 use belfry_core::id::SetName;
-use belfry_engine::manage::{self, Caller, Refusal};
+use belfry_engine::schedules::caller::Caller;
+use belfry_engine::schedules::declare;
+use belfry_engine::schedules::refusal::Refusal;
 use belfry_tests::World;
 use serde_json::{Value, json};
 
@@ -24,7 +26,7 @@ async fn a_declared_schedule_belongs_to_its_set_whoever_changes_it() {
     let (app, ann, billing) = (&world.app, caller("ann"), set("billing"));
     let id = world.id("nightly");
     let made =
-        manage::declare(app, &ann, &billing, &id, &body("0 2 * * *"), Some(0)).await.unwrap();
+        declare::declare(app, &ann, &billing, &id, &body("0 2 * * *"), Some(0)).await.unwrap();
     assert!(made.created);
     assert_eq!(made.schedule["set"], "billing");
 
@@ -40,19 +42,19 @@ async fn a_declared_schedule_belongs_to_its_set_whoever_changes_it() {
     assert_eq!(members, [(billing.clone(), id.clone())]);
 
     // Declaring it anew brings back its definition and leaves the pause alone.
-    let again = manage::declare(app, &ann, &billing, &id, &body("0 2 * * *"), None).await.unwrap();
+    let again = declare::declare(app, &ann, &billing, &id, &body("0 2 * * *"), None).await.unwrap();
     assert_eq!(again.schedule["cron_expr"], "0 2 * * *");
     assert_eq!(again.schedule["status"], "paused");
     let resumed = json!({"workflow_id": "w", "cron_expr": "0 2 * * *", "paused": false});
-    let again = manage::declare(app, &ann, &billing, &id, &resumed, None).await.unwrap();
+    let again = declare::declare(app, &ann, &billing, &id, &resumed, None).await.unwrap();
     assert_eq!(again.schedule["status"], "active");
 
     // One who saw an older revision loses nothing of what came since.
-    let stale = manage::declare(app, &ann, &billing, &id, &body("0 4 * * *"), Some(1)).await;
+    let stale = declare::declare(app, &ann, &billing, &id, &body("0 4 * * *"), Some(1)).await;
     assert!(matches!(stale, Err(Refusal::Stale { current: 5 })), "{:?}", stale.err());
-    let stale = manage::withdraw(app, &ann, &billing, &id, Some(1)).await;
+    let stale = declare::withdraw(app, &ann, &billing, &id, Some(1)).await;
     assert!(matches!(stale, Err(Refusal::Stale { current: 5 })), "{stale:?}");
-    manage::withdraw(app, &ann, &billing, &id, Some(5)).await.unwrap();
+    declare::withdraw(app, &ann, &billing, &id, Some(5)).await.unwrap();
     assert_eq!(app.store.members("ann", None).await.unwrap(), []);
     let changes = world.ok("GET", "/schedules?limit=10", &Value::Null).await;
     assert_eq!(changes["items"], json!([]));
@@ -64,18 +66,18 @@ async fn what_a_set_does_not_own_it_does_not_touch() {
     let (app, ann, billing) = (&world.app, caller("ann"), set("billing"));
     world.schedule("by-hand", "0 2 * * *", &json!({})).await;
     let others = world.id("others");
-    manage::declare(app, &ann, &set("reports"), &others, &body("0 2 * * *"), None).await.unwrap();
+    declare::declare(app, &ann, &set("reports"), &others, &body("0 2 * * *"), None).await.unwrap();
     for id in [world.id("by-hand"), others] {
         let before = world.ok("GET", &format!("/schedules/{id}"), &Value::Null).await;
-        let refused = manage::declare(app, &ann, &billing, &id, &body("0 5 * * *"), None).await;
+        let refused = declare::declare(app, &ann, &billing, &id, &body("0 5 * * *"), None).await;
         assert!(matches!(refused, Err(Refusal::Conflict(_))), "{:?}", refused.err());
-        let refused = manage::withdraw(app, &ann, &billing, &id, None).await;
+        let refused = declare::withdraw(app, &ann, &billing, &id, None).await;
         assert!(matches!(refused, Err(Refusal::Conflict(_))), "{refused:?}");
         // Not even an admin's set takes what is somebody else's.
         let admin = Caller { scopes: Scopes::parse("admin"), ..caller("root") };
-        let refused = manage::declare(app, &admin, &billing, &id, &body("0 5 * * *"), None).await;
+        let refused = declare::declare(app, &admin, &billing, &id, &body("0 5 * * *"), None).await;
         assert!(matches!(refused, Err(Refusal::Conflict(_))), "{:?}", refused.err());
-        let refused = manage::adopt(app, &caller("bob"), &billing, &id).await;
+        let refused = declare::adopt(app, &caller("bob"), &billing, &id).await;
         assert!(matches!(refused, Err(Refusal::NotFound(_))), "{:?}", refused.err());
         assert_eq!(world.ok("GET", &format!("/schedules/{id}"), &Value::Null).await, before);
     }
@@ -87,15 +89,15 @@ async fn a_schedule_is_adopted_and_released_without_losing_a_fire() {
     let (app, ann, billing) = (&world.app, caller("ann"), set("billing"));
     let made = world.schedule("by-hand", "0 2 * * *", &json!({})).await;
     let id = world.id("by-hand");
-    let adopted = manage::adopt(app, &ann, &billing, &id).await.unwrap();
+    let adopted = declare::adopt(app, &ann, &billing, &id).await.unwrap();
     assert_eq!(adopted.schedule["set"], "billing");
     assert_eq!(adopted.schedule["next_runs"], made["next_runs"]);
-    assert_eq!(manage::adopt(app, &ann, &billing, &id).await.unwrap().revision, 2);
-    let refused = manage::adopt(app, &ann, &set("reports"), &id).await;
+    assert_eq!(declare::adopt(app, &ann, &billing, &id).await.unwrap().revision, 2);
+    let refused = declare::adopt(app, &ann, &set("reports"), &id).await;
     assert!(matches!(refused, Err(Refusal::Conflict(_))), "{:?}", refused.err());
-    let refused = manage::release(app, &ann, &set("reports"), &id).await;
+    let refused = declare::release(app, &ann, &set("reports"), &id).await;
     assert!(matches!(refused, Err(Refusal::Conflict(_))), "{:?}", refused.err());
-    let released = manage::release(app, &ann, &billing, &id).await.unwrap();
+    let released = declare::release(app, &ann, &billing, &id).await.unwrap();
     assert_eq!((&released.schedule["set"], released.revision), (&Value::Null, 3));
     assert_eq!(app.store.members("ann", None).await.unwrap(), []);
     let log = world.ok("GET", "/schedules/by-hand/changes", &Value::Null).await;

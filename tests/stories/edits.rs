@@ -1,6 +1,6 @@
 //! An acknowledged change is obeyed, and loses none of the fires both definitions have.
 
-use belfry_engine::store::Claim;
+use belfry_engine::cloud::store::Claim;
 use chrono::Duration;
 use serde_json::{Value, json};
 

@@ -1,8 +1,9 @@
 //! A schedule fires on its second, once, whatever happens to the tick.
 
+use belfry_core::fire::plan::Fire;
+use belfry_core::run::Run;
 use belfry_core::run::Trigger;
-use belfry_core::{plan::Fire, run::Run};
-use belfry_engine::emit::parcel;
+use belfry_engine::fires::emit::parcel;
 use chrono::Duration;
 use futures::future::join_all;
 use hmac::{Hmac, KeyInit, Mac};
@@ -49,7 +50,7 @@ async fn a_schedule_fires_on_its_seconds_and_tells_its_target_all_about_it() {
     assert_eq!(timestamp, id.run_at.timestamp().to_string());
     let mut mac = Hmac::<Sha256>::new_from_slice(SIGNING_KEY.as_bytes()).unwrap();
     mac.update(format!("{timestamp}.{}", launch.text).as_bytes());
-    let signature = belfry_core::id::hex(&mac.finalize().into_bytes());
+    let signature = hex::encode(mac.finalize().into_bytes());
     assert_eq!(launch.headers["belfry-signature"], format!("v1={signature}"));
 
     let runs = world.runs("report").await;
@@ -208,14 +209,14 @@ async fn a_tick_that_died_after_a_summary_loses_none_of_the_fires_behind_it() {
     world.pass(Duration::minutes(1)).await;
     world.pass_without_ticks(Duration::minutes(200)).await;
     // It planned, put the summary, and died.
-    let belfry_engine::store::Stored::Schedule(both) =
+    let belfry_engine::cloud::store::Stored::Schedule(both) =
         world.app.store.schedule(&world.id("report")).await.unwrap()
     else {
         panic!()
     };
     let timetable = both.0.read().unwrap().timetable;
     let horizon = &world.app.settings.horizon;
-    let plan = belfry_core::plan::plan(&both.0, &timetable, world.now(), horizon);
+    let plan = belfry_core::fire::plan::plan(&both.0, &timetable, world.now(), horizon);
     assert!(plan.fires[0].run.missed.is_some());
     world.app.store.put_run(&plan.fires[0]).await.unwrap();
     world.pass_without_ticks(Duration::minutes(200)).await;

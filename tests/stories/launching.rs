@@ -1,6 +1,6 @@
 //! A run is launched once, and every run ends.
 
-use belfry_engine::store::Claim;
+use belfry_engine::cloud::store::Claim;
 use chrono::Duration;
 use serde_json::{Value, json};
 
@@ -108,7 +108,7 @@ async fn a_second_message_for_a_run_that_is_being_launched_goes_away() {
     assert_eq!(world.executor.launches().len(), 1);
     let id = world.fire("report", "00:01:00");
     let run = world.app.store.run(&id).await.unwrap().unwrap();
-    let parcel = belfry_engine::emit::parcel(id, &run);
+    let parcel = belfry_engine::fires::emit::parcel(id, &run);
     assert!(world.app.queue.send(&[parcel], world.now()).await[0].is_ok());
     world.pass(Duration::minutes(10)).await;
     assert_eq!(world.executor.launches().len(), 1);
@@ -201,7 +201,7 @@ async fn a_slot_whose_run_is_over_blocks_nobody() {
     world.pass(Duration::minutes(1)).await;
     // The launcher died between the outcome and giving the slot back.
     let stored = world.app.store.schedule(&world.id("report")).await.unwrap();
-    let belfry_engine::store::Stored::Schedule(both) = stored else { panic!() };
+    let belfry_engine::cloud::store::Stored::Schedule(both) = stored else { panic!() };
     let ended = world.fire("report", "00:01:00");
     world.app.store.take_slot(&both.0, &ended).await.unwrap();
     world.pass(Duration::minutes(1)).await;

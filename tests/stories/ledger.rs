@@ -1,6 +1,6 @@
 //! Every fire is explained, whatever happened to the schedule; and what was lost is found.
 
-use belfry_core::plan::Fire;
+use belfry_core::fire::plan::Fire;
 use belfry_core::run::{Run, Status, Trigger};
 use chrono::Duration;
 use serde_json::{Value, json};

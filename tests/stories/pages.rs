@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use belfry_core::cost;
+use belfry_cost::cost;
 
 /// The top of the repository.
 fn top() -> PathBuf {

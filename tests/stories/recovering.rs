@@ -1,8 +1,8 @@
 //! Recovery alone has every orphan launched or explained.
 
-use belfry_core::plan::Fire;
+use belfry_core::fire::plan::Fire;
 use belfry_core::run::{Run, Trigger};
-use belfry_engine::store::{Claim, Stored};
+use belfry_engine::cloud::store::{Claim, Stored};
 use belfry_tests::World;
 use belfry_tests::world::claimant;
 use chrono::Duration;

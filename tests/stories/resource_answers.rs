@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use aws_config::retry::RetryConfig;
 use belfry_core::instant::Instant;
 use belfry_engine::app::App;
-use belfry_engine::{handlers, metrics};
+use belfry_engine::{functions, metrics};
 use belfry_tests::stack::SIGNATURE;
 use belfry_tests::{Flaky, Stack, World};
 use belfry_time::{Sleep, Time};
@@ -69,7 +69,7 @@ async fn nothing_is_done_for_whoever_cannot_be_answered() {
     ] {
         let event = stack.request("Create", "Nightly", &nightly(), &json!({"ResponseURL": url}));
         let deadline = world.now() + Duration::seconds(60);
-        let handled = handlers::resource(Ok::<_, &String>(&*world.app), event, deadline).await;
+        let handled = functions::resource(Ok::<_, &String>(&*world.app), event, deadline).await;
         let problem = handled.unwrap_err().to_string();
         assert!(!problem.contains(SIGNATURE), "{problem}");
         assert_eq!(status(&world, "n").await, 404);
@@ -86,7 +86,7 @@ async fn an_answer_is_delivered_again_until_it_is_taken() {
     stack.refuses(&[403]);
     let event = stack.request("Create", "Nightly", &nightly(), &json!({}));
     let deadline = world.now() + Duration::seconds(60);
-    let handled = handlers::resource(Ok::<_, &String>(&*world.app), event, deadline).await;
+    let handled = functions::resource(Ok::<_, &String>(&*world.app), event, deadline).await;
     let problem = handled.unwrap_err().to_string();
     assert!(problem.contains("403") && !problem.contains(SIGNATURE), "{problem}");
 }

@@ -53,7 +53,7 @@ async fn two_deliveries_at_once_publish_one_version() {
     let deadline = world.now() + chrono::Duration::seconds(60);
     let deliver = || {
         let app = world.app.as_ref();
-        belfry_engine::handlers::resource(Ok::<_, &String>(app), update.clone(), deadline)
+        belfry_engine::functions::resource(Ok::<_, &String>(app), update.clone(), deadline)
     };
     let (first, second) = tokio::join!(deliver(), deliver());
     assert_eq!(

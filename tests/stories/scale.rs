@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use belfry_core::handover::{HandOver, MAX_GENERATION, Share, Stretch};
+use belfry_core::tick::share::{HandOver, MAX_GENERATION, Share, Stretch};
 use belfry_engine::app::App;
 use belfry_engine::settings::Settings;
-use belfry_engine::{handlers, metrics, tick};
+use belfry_engine::{functions, metrics, tick};
 use chrono::Duration;
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -151,7 +151,7 @@ async fn a_chain_of_hand_overs_ends_and_a_stale_one_is_dropped() {
 
     let odd = json!({"Records": [{"messageId": "1", "body": "no hand-over", "attributes": {},
         "messageAttributes": {}, "eventSource": "aws:sqs"}]});
-    let answer = handlers::tick(&world.app, odd, deadline).await.unwrap();
+    let answer = functions::tick(&world.app, odd, deadline).await.unwrap();
     assert_eq!(answer["batchItemFailures"], json!([]), "dropped");
 }
 

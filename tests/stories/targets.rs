@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use belfry_core::units;
+use belfry_cost::units;
 use chrono::Duration;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Recovery: finds runs that nobody works on and has them launched or explained.
 
 use belfry_engine::app::App;
-use belfry_engine::{handlers, log};
+use belfry_engine::{functions, log};
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use serde_json::Value;
 
@@ -9,5 +9,5 @@ use serde_json::Value;
 async fn main() -> Result<(), Error> {
     log::start_from_environment();
     let app = &App::from_environment().await?;
-    run(service_fn(|event: LambdaEvent<Value>| handlers::recovery(app, event.payload))).await
+    run(service_fn(|event: LambdaEvent<Value>| functions::recovery(app, event.payload))).await
 }

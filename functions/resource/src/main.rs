@@ -1,7 +1,7 @@
 //! The custom resource: schedules and workflows of CloudFormation stacks.
 
 use belfry_engine::app::App;
-use belfry_engine::{handlers, log};
+use belfry_engine::{functions, log};
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ async fn main() -> Result<(), Error> {
     let app = &App::from_environment().await;
     let handle = |event: LambdaEvent<Value>| {
         let deadline = event.context.deadline().into();
-        handlers::resource(app.as_ref(), event.payload, deadline)
+        functions::resource(app.as_ref(), event.payload, deadline)
     };
     run(service_fn(handle)).await
 }

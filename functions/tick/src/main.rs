@@ -1,7 +1,7 @@
 //! The tick: once a minute, records and sends what is due; in between, what other ticks hand over.
 
 use belfry_engine::app::App;
-use belfry_engine::handlers::{Handled, deadline, tick};
+use belfry_engine::functions::{Handled, deadline, tick};
 use belfry_engine::log;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use serde_json::Value;

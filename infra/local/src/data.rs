@@ -5,8 +5,6 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use belfry_core::id::hex;
-
 use crate::services::StartError;
 use crate::tokens::Issuer;
 
@@ -109,5 +107,5 @@ fn random_key() -> Result<String, StartError> {
     File::open("/dev/urandom")
         .and_then(|mut random| random.read_exact(&mut bytes))
         .map_err(|e| StartError::Io("read random bytes".to_owned(), e))?;
-    Ok(hex(&bytes))
+    Ok(hex::encode(bytes))
 }

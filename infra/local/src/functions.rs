@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use belfry_engine::app::App;
-use belfry_engine::handlers;
+use belfry_engine::functions;
 use chrono::Duration;
 use serde_json::Value;
 
@@ -73,11 +73,11 @@ impl Functions {
             match function {
                 Function::Tick => {
                     let deadline = app.now() + TIMEOUT;
-                    handlers::tick(&app, event, deadline).await
+                    functions::tick(&app, event, deadline).await
                 }
-                Function::Launcher => handlers::launcher(&app, event).await,
-                Function::Recovery => handlers::recovery(&app, event).await,
-                Function::Api => handlers::api(&app, event).await,
+                Function::Launcher => functions::launcher(&app, event).await,
+                Function::Recovery => functions::recovery(&app, event).await,
+                Function::Api => functions::api(&app, event).await,
             }
         }));
         match call.await {

@@ -13,7 +13,7 @@ use axum::{Router, routing};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use belfry_core::instant::Instant;
-use belfry_engine::http::access;
+use belfry_engine::api::http::access;
 use belfry_time::Time;
 use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;

@@ -7,7 +7,7 @@ use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
 use aws_lc_rs::rsa::{KeyPair, KeySize};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use belfry_core::access::Scope;
+use belfry_core::guard::access::Scope;
 use belfry_core::instant::Instant;
 use chrono::Duration;
 use jsonwebtoken::errors::ErrorKind;

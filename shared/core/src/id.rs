@@ -92,7 +92,7 @@ name!(SetName);
 impl ScheduleId {
     /// A name for a schedule whose maker gave none, from something unique such as a request id.
     pub fn derived_from(unique: &str) -> ScheduleId {
-        ScheduleId(format!("s-{}", &hex(&Sha256::digest(unique))[..20]))
+        ScheduleId(format!("s-{}", &hex::encode(Sha256::digest(unique))[..20]))
     }
 
     /// The name of the one schedule `owner` may have at a trigger of a workflow. Names are one
@@ -100,7 +100,7 @@ impl ScheduleId {
     pub fn of_trigger(owner: &str, workflow: &WorkflowId, node: &NodeId) -> ScheduleId {
         // Names have no slash, so that no two triggers read alike.
         let trigger = Sha256::digest(format!("{workflow}/{node}/{owner}"));
-        ScheduleId(format!("t-{}", &hex(&trigger)[..20]))
+        ScheduleId(format!("t-{}", &hex::encode(trigger)[..20]))
     }
 
     /// Whether it is a path below `/schedules` that is no schedule: one of this name could not be
@@ -127,12 +127,12 @@ const BACKFILL: &str = "backfill-";
 impl Cause {
     /// A person or a program asked for it; `unique` tells two requests of one second apart.
     pub fn manual(unique: &str) -> Cause {
-        Cause(format!("manual-{}", &hex(&Sha256::digest(unique))[..12]))
+        Cause(format!("manual-{}", &hex::encode(Sha256::digest(unique))[..12]))
     }
 
     /// A run of another schedule succeeded.
     pub fn after(run: &RunId) -> Cause {
-        Cause(format!("{AFTER}{}", &hex(&Sha256::digest(run.to_string()))[..12]))
+        Cause(format!("{AFTER}{}", &hex::encode(Sha256::digest(run.to_string()))[..12]))
     }
 
     /// Whether a run of another schedule is the cause.
@@ -230,7 +230,7 @@ impl RunId {
             text.push(':');
             text.push_str(cause);
         }
-        hex(&Sha256::digest(text))
+        hex::encode(Sha256::digest(text))
     }
 }
 
@@ -265,20 +265,6 @@ impl<'de> Deserialize<'de> for RunId {
     }
 }
 
-/// Lowercase hex.
-pub fn hex(bytes: &[u8]) -> String {
-    const DIGITS: [char; 16] =
-        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
-    let digits = |byte: &u8| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]];
-    bytes.iter().flat_map(digits).collect()
-}
-
-/// The bytes of a text in hex, whichever case.
-pub fn unhex(text: &str) -> Option<Vec<u8>> {
-    let byte = |place: usize| u8::from_str_radix(text.get(place..place + 2)?, 16).ok();
-    (0..text.len()).step_by(2).map(byte).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -291,7 +277,7 @@ mod tests {
     #[test]
     fn the_idempotency_key_is_the_hash_of_schedule_and_epoch() {
         let key = run_id("nightly@1970-01-01T00:01:40Z").idempotency_key();
-        assert_eq!(key, hex(&Sha256::digest("nightly:100")));
+        assert_eq!(key, hex::encode(Sha256::digest("nightly:100")));
     }
 
     #[test]

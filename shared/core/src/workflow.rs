@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::encoding::json_text;
 use crate::invalid::Invalid;
-use crate::json_text;
 
 /// One version of a workflow. It never changes, so launchers keep it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -118,7 +118,7 @@ impl Workflow {
 impl Target {
     fn parse(value: &Value) -> Result<Target, Invalid> {
         let target: Target = serde_json::from_value(value.clone())
-            .map_err(|e| Invalid::new("target", crate::run::cut(&e.to_string())))?;
+            .map_err(|e| Invalid::new("target", crate::encoding::cut(&e.to_string())))?;
         let (field, text) = match &target {
             Target::Http { url } => ("target.url", url),
             Target::Sqs { queue_url } => ("target.queue_url", queue_url),

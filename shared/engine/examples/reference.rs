@@ -14,6 +14,6 @@ fn main() -> Result<(), Error> {
         .lines()
         .skip_while(|line| line.starts_with('|'))
         .fold(String::new(), |text, line| text + line + "\n");
-    let reference = belfry_engine::http::openapi::reference_table();
+    let reference = belfry_engine::api::http::openapi::reference_table();
     std::fs::write(PAGE, format!("{before}{reference}{after}"))
 }

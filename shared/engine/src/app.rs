@@ -6,23 +6,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aws_config::SdkConfig;
 use aws_config::retry::RetryConfig;
+use belfry_core::guard::network::Reachable;
 use belfry_core::id::WorkflowId;
 use belfry_core::instant::Instant;
-use belfry_core::network::Reachable;
 use belfry_core::workflow::Workflow;
 use belfry_time::{SystemTime, Time};
 use chrono::SubsecRound;
 use tokio::sync::OnceCell;
 
-use crate::events::Events;
+use crate::cloud::bus::Events;
+use crate::cloud::launch_queue::Queue;
+use crate::cloud::store::Store;
+use crate::cloud::targets::Targets;
+use crate::cloud::throttle::Gate;
+use crate::cloud::tick_queue::TickQueue;
 use crate::fault::Fault;
-use crate::handover::TickQueue;
 use crate::metrics::{self, Metric, Sink, to_stdout};
-use crate::pace::Gate;
-use crate::queue::Queue;
 use crate::settings::{BadSetting, Settings};
-use crate::store::Store;
-use crate::targets::Targets;
 
 /// Everything a use case needs of the world.
 pub struct App {

@@ -1,6 +1,10 @@
 //! A fault: something around us did not work. Told to the operator, never to the caller.
 
+use serde_json::Value;
 use std::error::Error;
+
+/// What a function answers: JSON, or an error the Lambda runtime reports.
+pub type Handled = Result<Value, Box<dyn std::error::Error + Send + Sync>>;
 
 /// What we were doing and what came back.
 #[derive(Debug, thiserror::Error)]

@@ -2,12 +2,12 @@
 
 use std::str::FromStr;
 
-use belfry_core::access::is_user;
-use belfry_core::definition::House;
-use belfry_core::limits::Quota;
-use belfry_core::network::{Network, NotANetwork, Reachable};
-use belfry_core::plan::Horizon;
+use belfry_core::fire::plan::Horizon;
+use belfry_core::guard::access::is_user;
+use belfry_core::guard::network::{Network, NotANetwork, Reachable};
+use belfry_core::guard::quota::Quota;
 use belfry_core::recovery::Limits;
+use belfry_core::schedule::definition::House;
 use belfry_core::schedule::{Catchup, Overlap};
 use chrono::Duration;
 use serde::de::DeserializeOwned;

@@ -7,7 +7,7 @@ use std::time::Instant;
 use aws_config::retry::RetryConfig;
 use belfry_engine::app::App;
 use belfry_engine::settings::Settings;
-use belfry_engine::{handlers, log, metrics};
+use belfry_engine::{functions, log, metrics};
 use belfry_local::functions::{Function, Functions};
 use belfry_local::mapping::{self, Mapping};
 use belfry_local::services::local_default;
@@ -57,7 +57,7 @@ pub async fn serve(arguments: &[String]) {
             "tick" => {
                 meter.iter().for_each(Meter::reset);
                 let begin = Instant::now();
-                let mut answer = handlers::tick(&now, json!({}), SystemTime.now() + PATIENCE)
+                let mut answer = functions::tick(&now, json!({}), SystemTime.now() + PATIENCE)
                     .await
                     .expect("a tick");
                 answer["ms"] = json!(begin.elapsed().as_secs_f64() * 1000.0);
@@ -110,7 +110,7 @@ pub async fn serve(arguments: &[String]) {
                     world::request(Some("ann"), text("method"), text("path"), &body, &[], 0);
                 let then = text("now").parse().ok().map(|at| app(Arc::new(ManualTime::at(at))));
                 let app = then.as_ref().unwrap_or(&now);
-                let answer = handlers::api(app, event).await.expect("an answer");
+                let answer = functions::api(app, event).await.expect("an answer");
                 let status = answer["statusCode"].as_u64().unwrap_or(0);
                 assert!((200..300).contains(&status), "{order}: {answer}");
                 serde_json::from_str(answer["body"].as_str().unwrap_or("null")).unwrap_or_default()
@@ -135,7 +135,7 @@ fn map(app: Arc<App>) {
             let Some((messages, permit)) = mapping.receive_into(&room).await else { continue };
             let (app, mapping) = (app.clone(), mapping.clone());
             let event = mapping::event(&queue_url, &messages);
-            let launch = functions.spawn(async move { handlers::launcher(&app, event).await });
+            let launch = functions.spawn(async move { functions::launcher(&app, event).await });
             tokio::spawn(async move {
                 if let Ok(Ok(answer)) = launch.await {
                     mapping.delete(&messages, &answer).await;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use belfry_core::feedback::{DETAIL_TYPE, Kind};
+use belfry_core::run::feedback::{DETAIL_TYPE, Kind};
 use belfry_tests::Template;
 use serde_json::{Value, json};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use belfry_engine::http::access::Gate;
-use belfry_engine::http::openapi::OPERATIONS;
+use belfry_engine::api::http::access::Gate;
+use belfry_engine::api::http::openapi::OPERATIONS;
 use belfry_tests::Template;
 use serde_json::{Value, json};
 

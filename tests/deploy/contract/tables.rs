@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use belfry_engine::tables::{Attribute, TABLES, Table};
+use belfry_engine::cloud::store::tables::{Attribute, TABLES, Table};
 use belfry_tests::Template;
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use belfry_engine::app::App;
-use belfry_engine::handlers;
+use belfry_engine::functions;
 use chrono::TimeDelta;
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -78,11 +78,11 @@ impl Sim {
             match function {
                 Function::Tick => {
                     let timeout = TimeDelta::from_std(FUNCTION_TIMEOUT).expect("a timeout");
-                    handlers::tick(app, event, app.now() + timeout).await
+                    functions::tick(app, event, app.now() + timeout).await
                 }
-                Function::Launcher => handlers::launcher(app, event).await,
-                Function::Recovery => handlers::recovery(app, event).await,
-                Function::Api => handlers::api(app, event).await,
+                Function::Launcher => functions::launcher(app, event).await,
+                Function::Recovery => functions::recovery(app, event).await,
+                Function::Api => functions::api(app, event).await,
             }
         };
         let handler = tokio::time::timeout(FUNCTION_TIMEOUT, handler);

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use belfry_core::capacity::{AWS, Forecast, Load, forecast, shards_for};
+use belfry_cost::capacity::{AWS, Forecast, Load, forecast, shards_for};
 use clap::Args;
 use serde_json::{Value, json};
 

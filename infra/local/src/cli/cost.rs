@@ -4,10 +4,10 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use belfry_core::cost::{Bill, Load, per_million};
-use belfry_core::prices::{Prices, REGION};
 use belfry_core::schedule::Overlap;
 use belfry_core::workflow::Completion;
+use belfry_cost::cost::{Bill, Load, per_million};
+use belfry_cost::prices::{Prices, REGION};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use belfry_core::access::Scope;
+use belfry_core::guard::access::Scope;
 use belfry_local::data::issuer_of_folder;
 use belfry_local::tokens::{LOCAL_USER, TTL, all_scopes};
 use belfry_time::{SystemTime, Time};

@@ -1,10 +1,10 @@
 //! Every reason of the ledger, and everything it must not explain away.
 
 use super::*;
-use crate::change::Change;
-use crate::expected::tests::{at, change, timeline};
+use crate::fire::expected::tests::{at, change, timeline};
 use crate::id::Cause;
-use crate::trace::tests::trace;
+use crate::run::trace::tests::trace;
+use crate::schedule::change::Change;
 
 fn rules() -> Rules {
     Rules {

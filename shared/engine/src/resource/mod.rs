@@ -12,11 +12,11 @@ mod workflow;
 use std::fmt::Display;
 use std::panic::AssertUnwindSafe;
 
-use belfry_core::change::Origin;
+use belfry_core::declare::resource::{Action, Answer, Kind, Request, reason};
+use belfry_core::guard::network::Reachable;
 use belfry_core::instant::Instant;
 use belfry_core::invalid::Invalid;
-use belfry_core::network::Reachable;
-use belfry_core::resource::{Action, Answer, Kind, Request, reason};
+use belfry_core::schedule::change::Origin;
 use chrono::Duration;
 use futures::FutureExt;
 use futures::future::{Either, select};
@@ -24,9 +24,10 @@ use serde_json::{Value, json};
 use tracing::{error, info};
 
 use crate::app::App;
-use crate::handlers::Handled;
-use crate::manage::{Caller, Refusal};
-use crate::targets::Guard;
+use crate::cloud::targets::Guard;
+use crate::fault::Handled;
+use crate::schedules::caller::Caller;
+use crate::schedules::refusal::Refusal;
 
 /// What an answer may take, retries included. Work that is not done by then is not waited for.
 const TO_ANSWER: Duration = Duration::seconds(15);

@@ -4,11 +4,11 @@
 
 use std::time::Duration;
 
-use belfry_core::resource::is_aws_host;
+use belfry_core::declare::resource::is_aws_host;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{Client, StatusCode, Url};
 
-use crate::targets::Guard;
+use crate::cloud::targets::Guard;
 
 /// What one delivery may take.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(2);
@@ -89,7 +89,7 @@ impl Post {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use belfry_core::network::Reachable;
+    use belfry_core::guard::network::Reachable;
 
     #[track_caller]
     fn check(url: &str, allowed: &[&str], expected: bool) {

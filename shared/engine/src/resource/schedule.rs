@@ -1,16 +1,19 @@
 //! A schedule of a stack: a member of the set that is the stack's resource.
 
-use belfry_core::definition::Definition;
+use belfry_core::declare::resource::{Answer, Request, property};
 use belfry_core::id::{ScheduleId, SetName};
-use belfry_core::resource::{Answer, Request, property};
+use belfry_core::schedule::definition::Definition;
 use chrono::Duration;
 use serde_json::{Map, Value};
 use tracing::info;
 
 use super::{acting_for, caller, gone};
 use crate::app::App;
-use crate::manage::{self, Caller, Refusal, Saving};
-use crate::store::Stored;
+use crate::cloud::store::Stored;
+use crate::schedules::caller::Caller;
+use crate::schedules::change::Saving;
+use crate::schedules::declare;
+use crate::schedules::refusal::Refusal;
 
 /// A stack makes many schedules at once; one that has to wait no longer than this does.
 const WORTH_WAITING: Duration = Duration::seconds(5);
@@ -67,7 +70,7 @@ async fn declare(
 ) -> Result<Saving, Refusal> {
     let mut turns = 0;
     loop {
-        match manage::declare(app, caller, set, id, body, None).await {
+        match declare::declare(app, caller, set, id, body, None).await {
             Err(Refusal::TooMany { wait, .. }) if wait <= WORTH_WAITING && turns < TURNS => {
                 turns += 1;
                 app.time.sleep_until(app.time.now() + wait).await;
@@ -91,7 +94,7 @@ async fn withdraw(
             return Ok(());
         }
     };
-    match manage::withdraw(app, &acting_for(&owner, request), set, id, None).await {
+    match declare::withdraw(app, &acting_for(&owner, request), set, id, None).await {
         // Another delivery of this request was faster.
         Err(Refusal::NotFound(_)) => Ok(()),
         done => done,

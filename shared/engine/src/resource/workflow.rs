@@ -1,12 +1,13 @@
 //! A workflow of a stack: every definition it has had is a version, and versions stay.
 
-use belfry_core::resource::{Answer, Request};
+use belfry_core::declare::resource::{Answer, Request};
 use belfry_core::workflow::Workflow;
 use serde_json::{Map, Value};
 
 use super::caller;
 use crate::app::App;
-use crate::manage::{self, Refusal};
+use crate::schedules::refusal::Refusal;
+use crate::schedules::workflows;
 
 /// Two publishers of one workflow meet at a number; the slower one takes the next.
 const TRIES: usize = 5;
@@ -27,7 +28,7 @@ pub(super) async fn publish(app: &App, request: &Request) -> Result<Answer, Refu
             Some((version, _)) => version + 1,
             None => 1,
         };
-        match manage::publish(app, &caller, &id, version, &body).await {
+        match workflows::publish(app, &caller, &id, version, &body).await {
             Ok(_) => {
                 let attributes = Map::from_iter([
                     ("WorkflowId".to_owned(), Value::from(id.as_str())),

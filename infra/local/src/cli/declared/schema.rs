@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use belfry_engine::http::openapi;
+use belfry_engine::api::http::openapi;
 use clap::Args;
 use serde_json::{Map, Value, json};
 

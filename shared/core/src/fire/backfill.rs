@@ -1,0 +1,303 @@
+//! A backfill: the fires of a time gone by, run now, beside the clock and under a bound of its own.
+//!
+//! Its record says how far it came. Whoever looks at it next goes on from there, so that it survives
+//! any crash, and the runs it makes are named by the fire and by it: going over a fire twice makes
+//! one run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::encoding::json_text;
+use crate::id::{Cause, RunId, ScheduleId};
+use crate::instant::{self, Instant};
+use crate::run::Status;
+use crate::schedule::Timing;
+
+/// Fires of one backfill: more are several backfills.
+pub const MAX_FIRES: usize = 10_000;
+/// Runs of a backfill under way at once.
+pub const MAX_CONCURRENT: u64 = 100;
+/// Fires looked at in one step.
+pub const LOOKED_AT: usize = 100;
+
+/// A backfill and how far it came.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Backfill {
+    /// Its name.
+    pub backfill_id: String,
+    /// Whose schedule it is of.
+    pub owner: String,
+    /// Who asked for it.
+    pub created_by: String,
+    /// When.
+    pub created_at: Instant,
+    /// The first fire it may have.
+    #[serde(with = "instant::required")]
+    pub from: Instant,
+    /// The last fire it may have.
+    #[serde(with = "instant::required")]
+    pub to: Instant,
+    /// In which order they run.
+    pub order: Order,
+    /// How many run at once.
+    pub max_concurrent: u32,
+    /// Whether fires that ran by themselves run again.
+    pub rerun: bool,
+    /// What its runs are given instead of the schedule's payload.
+    #[serde(default, with = "json_text::optional", skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Value>,
+    /// The definition whose fires these are: a later edit does not change them.
+    pub timing: Timing,
+    /// Where a `rate()` of that definition counts from.
+    #[serde(with = "instant::required")]
+    pub anchor: Instant,
+    /// Whether it goes on.
+    pub state: State,
+    /// How many fires there are.
+    pub total: u64,
+    /// How many were dealt with, in order.
+    pub position: u64,
+    /// How many of those had run by themselves.
+    pub already_ran: u64,
+    /// What became of the runs that ended, by their states.
+    #[serde(default)]
+    pub ended: BTreeMap<String, u64>,
+    /// The fires whose runs are under way.
+    #[serde(default)]
+    pub active: BTreeSet<String>,
+    /// Counts its changes: of two who go on at once, one wins.
+    pub version: u64,
+}
+
+/// In which order a backfill runs its fires.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// As they would have been.
+    #[default]
+    OldestFirst,
+    /// The newest first: often the one that matters.
+    NewestFirst,
+}
+
+/// Whether a backfill goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It does.
+    Running,
+    /// Every fire was dealt with and every run has ended.
+    Done,
+    /// Somebody cancelled it, or its schedule is gone.
+    Cancelled,
+}
+
+/// What comes next.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// The backfill afterwards.
+    pub after: Backfill,
+    /// The runs to make, or to make again if they are not there.
+    pub launch: Vec<RunId>,
+}
+
+impl Backfill {
+    /// The name of a backfill of these fires. Asking for the same again is asking for the same one,
+    /// unless it is called otherwise.
+    pub fn name(from: Instant, to: Instant, called: &str) -> String {
+        let what = format!("{}/{}/{called}", instant::text(from), instant::text(to));
+        hex::encode(Sha256::digest(what))[..12].to_owned()
+    }
+
+    /// Its fires in its order, unless there are too many. `None`: there are.
+    pub fn fires(&self, schedule: &ScheduleId) -> Option<Vec<Instant>> {
+        let Ok(readable) = self.timing.read(schedule, self.anchor) else {
+            return Some(Vec::new());
+        };
+        let fires = readable.timetable.fires_between(self.from, self.to);
+        let fires = fires.filter(|at| self.timing.in_window(*at));
+        let mut fires: Vec<_> = fires.take(MAX_FIRES + 1).collect();
+        if fires.len() > MAX_FIRES {
+            return None;
+        }
+        if self.order == Order::NewestFirst {
+            fires.reverse();
+        }
+        Some(fires)
+    }
+
+    /// The run of one of its fires.
+    pub fn run_id(&self, schedule: &ScheduleId, run_at: Instant) -> RunId {
+        RunId::caused(schedule, run_at, Cause::backfill(&self.backfill_id))
+    }
+
+    /// Decides what comes next. `states`: of its active fires, those that have a run; `ran`: of the
+    /// next [`LOOKED_AT`] fires, those that ran by themselves.
+    pub fn next_step(
+        &self,
+        schedule: &ScheduleId,
+        fires: &[Instant],
+        states: &BTreeMap<String, Status>,
+        ran: &BTreeSet<Instant>,
+    ) -> Step {
+        let mut after = self.clone();
+        let mut launch = Vec::new();
+        for key in &self.active {
+            match states.get(key) {
+                Some(status) if status.is_terminal() => {
+                    after.active.remove(key);
+                    *after.ended.entry(status.as_str().to_owned()).or_default() += 1;
+                }
+                Some(_) => {}
+                // It was decided on and not made: whoever decided died.
+                None => launch.extend(instant::parse(key).map(|at| self.run_id(schedule, at))),
+            }
+        }
+        let rest = fires.get(self.position as usize..).unwrap_or_default();
+        for at in rest.iter().take(LOOKED_AT) {
+            if !self.rerun && ran.contains(at) {
+                after.already_ran += 1;
+            } else if after.active.len() < self.max_concurrent as usize {
+                after.active.insert(instant::text(*at));
+                launch.push(self.run_id(schedule, *at));
+            } else {
+                break;
+            }
+            after.position += 1;
+        }
+        if after.active.is_empty() && after.position >= fires.len() as u64 {
+            after.state = State::Done;
+        }
+        after.version += 1;
+        Step { after, launch }
+    }
+
+    /// The backfill as the API shows it.
+    pub fn view(&self, schedule: &ScheduleId) -> Value {
+        let ended = |status: Status| self.ended.get(status.as_str()).copied().unwrap_or(0);
+        let run_ids = self.active.iter().filter_map(|key| instant::parse(key));
+        let run_ids: Vec<_> = run_ids.map(|at| self.run_id(schedule, at)).collect();
+        json!({
+            "backfill_id": self.backfill_id,
+            "schedule_id": schedule,
+            "from": instant::text(self.from),
+            "to": instant::text(self.to),
+            "order": self.order,
+            "max_concurrent": self.max_concurrent,
+            "rerun": self.rerun,
+            "state": self.state,
+            "fires": self.total,
+            "already_ran": self.already_ran,
+            "succeeded": ended(Status::Success),
+            "failed": ended(Status::Failed) + ended(Status::Abandoned),
+            "skipped": ended(Status::Skipped),
+            "remaining": self.total - self.position,
+            "active": run_ids,
+            "created_at": self.created_at,
+            "created_by": self.created_by,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::definition::tests::clock;
+
+    fn schedule() -> ScheduleId {
+        "nightly".parse().unwrap()
+    }
+
+    fn at(hour: i64) -> Instant {
+        let midnight: Instant = "2026-01-01T00:00:00Z".parse().unwrap();
+        midnight + chrono::Duration::hours(hour)
+    }
+
+    /// Of six hourly fires, two at once.
+    fn backfill() -> Backfill {
+        Backfill {
+            backfill_id: "b".to_owned(),
+            owner: "ann".to_owned(),
+            created_by: "ann".to_owned(),
+            created_at: at(48),
+            from: at(0),
+            to: at(5),
+            order: Order::OldestFirst,
+            max_concurrent: 2,
+            rerun: false,
+            payload: None,
+            timing: clock("0 * * * *").timing,
+            anchor: at(0),
+            state: State::Running,
+            total: 6,
+            position: 0,
+            already_ran: 0,
+            ended: BTreeMap::new(),
+            active: BTreeSet::new(),
+            version: 1,
+        }
+    }
+
+    fn hours(launch: &[RunId]) -> Vec<i64> {
+        launch.iter().map(|id| (id.run_at - at(0)).num_hours()).collect()
+    }
+
+    #[test]
+    fn it_goes_through_its_fires_never_more_than_it_may_at_once() {
+        for order in [Order::OldestFirst, Order::NewestFirst] {
+            let mut backfill = Backfill { order, ..backfill() };
+            let fires = backfill.fires(&schedule()).unwrap();
+            let mut launched = Vec::new();
+            while backfill.state == State::Running {
+                assert!(backfill.active.len() <= 2);
+                let ended = backfill.active.iter().cloned().map(|key| (key, Status::Success));
+                let step =
+                    backfill.next_step(&schedule(), &fires, &ended.collect(), &BTreeSet::new());
+                launched.extend(hours(&step.launch));
+                backfill = step.after;
+            }
+            let expected: Vec<i64> = match order {
+                Order::OldestFirst => (0..6).collect(),
+                Order::NewestFirst => (0..6).rev().collect(),
+            };
+            assert_eq!(launched, expected);
+            assert_eq!(backfill.ended["SUCCESS"], 6);
+        }
+    }
+
+    #[test]
+    fn what_ran_by_itself_is_left_alone_unless_it_shall_run_again() {
+        let ran = BTreeSet::from([at(0), at(2)]);
+        let fires = backfill().fires(&schedule()).unwrap();
+        let step = backfill().next_step(&schedule(), &fires, &BTreeMap::new(), &ran);
+        assert_eq!((hours(&step.launch), step.after.already_ran), (vec![1, 3], 2));
+        let again = Backfill { rerun: true, ..backfill() };
+        let step = again.next_step(&schedule(), &fires, &BTreeMap::new(), &ran);
+        assert_eq!((hours(&step.launch), step.after.already_ran), (vec![0, 1], 0));
+    }
+
+    #[test]
+    fn a_run_decided_on_and_never_made_is_made() {
+        let fires = backfill().fires(&schedule()).unwrap();
+        let first = backfill().next_step(&schedule(), &fires, &BTreeMap::new(), &BTreeSet::new());
+        let one = BTreeMap::from([("2026-01-01T00:00:00Z".to_owned(), Status::Started)]);
+        let step = first.after.next_step(&schedule(), &fires, &one, &BTreeSet::new());
+        assert_eq!((hours(&step.launch), step.after.position), (vec![1], 2));
+    }
+
+    #[test]
+    fn too_many_fires_are_several_backfills() {
+        let long = Backfill { timing: clock("* * * * * *").timing, ..backfill() };
+        assert_eq!(long.fires(&schedule()), None);
+    }
+
+    #[test]
+    fn the_same_again_is_the_same_one() {
+        let name = |called| Backfill::name(at(0), at(5), called);
+        assert_eq!(name(""), name(""));
+        assert_ne!(name(""), name("again"));
+    }
+}

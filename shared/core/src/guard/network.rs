@@ -1,0 +1,213 @@
+//! Networks: which addresses a target may have.
+//!
+//! Whoever may publish a workflow chooses where we connect to. Addresses that only we can reach
+//! (our own machine, our network, the metadata of the cloud) are not theirs to reach through us.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+
+/// A range of addresses, such as `10.0.0.0/8`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    first: IpAddr,
+    bits: u8,
+}
+
+impl Network {
+    const fn v4(a: u8, b: u8, c: u8, bits: u8) -> Network {
+        Network { first: IpAddr::V4(Ipv4Addr::new(a, b, c, 0)), bits }
+    }
+
+    const fn v6(a: u16, b: u16, bits: u8) -> Network {
+        Network { first: IpAddr::V6(Ipv6Addr::new(a, b, 0, 0, 0, 0, 0, 0)), bits }
+    }
+
+    /// Whether an address is in it.
+    pub fn has(&self, address: IpAddr) -> bool {
+        match (self.first, address) {
+            (IpAddr::V4(first), IpAddr::V4(address)) => {
+                let differ = u32::from(first) ^ u32::from(address);
+                u32::from(self.bits) <= differ.leading_zeros()
+            }
+            (IpAddr::V6(first), IpAddr::V6(address)) => {
+                let differ = u128::from(first) ^ u128::from(address);
+                u32::from(self.bits) <= differ.leading_zeros()
+            }
+            _ => false,
+        }
+    }
+}
+
+/// A text that is no network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotANetwork;
+
+impl fmt::Display for NotANetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("must be networks such as 10.0.0.0/8 or fd00::/8")
+    }
+}
+
+impl FromStr for Network {
+    type Err = NotANetwork;
+
+    /// ```
+    /// use belfry_core::guard::network::Network;
+    /// let network: Network = "10.1.0.0/16".parse().unwrap();
+    /// assert!(network.has("10.1.2.3".parse().unwrap()));
+    /// assert!(!network.has("10.2.0.0".parse().unwrap()));
+    /// ```
+    fn from_str(text: &str) -> Result<Network, NotANetwork> {
+        let (first, bits) = text.split_once('/').ok_or(NotANetwork)?;
+        let first: IpAddr = first.parse().map_err(|_| NotANetwork)?;
+        let most = if first.is_ipv4() { 32 } else { 128 };
+        let bits = bits.parse().ok().filter(|bits| *bits <= most).ok_or(NotANetwork)?;
+        Ok(Network { first, bits })
+    }
+}
+
+/// IPv4 that is not for everybody (the IANA registry of special addresses), multicast and what is
+/// reserved included.
+const NOT_PUBLIC_V4: [Network; 14] = [
+    Network::v4(0, 0, 0, 8),
+    Network::v4(10, 0, 0, 8),
+    Network::v4(100, 64, 0, 10),
+    Network::v4(127, 0, 0, 8),
+    Network::v4(169, 254, 0, 16),
+    Network::v4(172, 16, 0, 12),
+    Network::v4(192, 0, 0, 24),
+    Network::v4(192, 0, 2, 24),
+    Network::v4(192, 88, 99, 24),
+    Network::v4(192, 168, 0, 16),
+    Network::v4(198, 18, 0, 15),
+    Network::v4(198, 51, 100, 24),
+    Network::v4(203, 0, 113, 24),
+    // Multicast, reserved and broadcast.
+    Network::v4(224, 0, 0, 3),
+];
+
+/// Where public IPv6 addresses are.
+const PUBLIC_V6: Network = Network::v6(0x2000, 0, 3);
+/// What is special in there. Teredo and 6to4 carry an IPv4 address, perhaps one of ours.
+const NOT_PUBLIC_V6: [Network; 4] = [
+    Network::v6(0x2001, 0, 23),
+    Network::v6(0x2001, 0xdb8, 32),
+    Network::v6(0x2002, 0, 16),
+    Network::v6(0x3fff, 0, 20),
+];
+
+/// Whether an address is one of the public internet. IPv6 addresses that wrap an IPv4 one are not:
+/// nobody needs them, and they hide what they wrap.
+pub fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(_) => !NOT_PUBLIC_V4.iter().any(|network| network.has(address)),
+        IpAddr::V6(_) => {
+            PUBLIC_V6.has(address) && !NOT_PUBLIC_V6.iter().any(|network| network.has(address))
+        }
+    }
+}
+
+/// The addresses targets may have: public ones, and some that the deployment allows besides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reachable {
+    /// Networks that are not public and allowed all the same.
+    pub allowed: Vec<Network>,
+}
+
+impl Reachable {
+    /// Whether the deployment allows this address by name of its network.
+    pub fn allows(&self, address: IpAddr) -> bool {
+        self.allowed.iter().any(|network| network.has(address.to_canonical()))
+    }
+
+    /// Whether a target may have this address. Without TLS, only where the deployment says so.
+    pub fn may_reach(&self, address: IpAddr, tls: bool) -> bool {
+        self.allows(address) || (tls && is_public(address))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_public_addresses_are_public() {
+        for (address, public) in [
+            ("8.8.8.8", true),
+            ("1.1.1.1", true),
+            ("100.63.255.255", true),
+            ("100.128.0.0", true),
+            ("172.15.255.255", true),
+            ("172.32.0.0", true),
+            ("223.255.255.255", true),
+            ("2606:4700:4700::1111", true),
+            ("2a00:1450::1", true),
+            ("0.0.0.0", false),
+            ("0.1.2.3", false),
+            ("10.0.0.1", false),
+            ("100.64.0.1", false),
+            ("100.127.255.255", false),
+            ("127.0.0.1", false),
+            ("127.255.255.254", false),
+            ("169.254.169.254", false),
+            ("169.254.170.2", false),
+            ("172.16.0.1", false),
+            ("172.31.255.255", false),
+            ("192.0.0.192", false),
+            ("192.168.1.1", false),
+            ("198.18.0.1", false),
+            ("198.19.255.255", false),
+            ("203.0.113.7", false),
+            ("224.0.0.1", false),
+            ("239.255.255.255", false),
+            ("240.0.0.1", false),
+            ("255.255.255.255", false),
+            ("::", false),
+            ("::1", false),
+            ("::7f00:1", false),
+            ("::ffff:127.0.0.1", false),
+            ("::ffff:169.254.169.254", false),
+            ("::ffff:8.8.8.8", false),
+            ("64:ff9b::7f00:1", false),
+            ("100::1", false),
+            ("2001::1", false),
+            ("2001:db8::1", false),
+            ("2002:7f00:1::", false),
+            ("3fff::1", false),
+            ("fc00::1", false),
+            ("fd00:ec2::254", false),
+            ("fe80::1", false),
+            ("fec0::1", false),
+            ("ff02::1", false),
+        ] {
+            assert_eq!(is_public(address.parse().unwrap()), public, "{address}");
+        }
+    }
+
+    #[test]
+    fn a_deployment_may_allow_networks_of_its_own() {
+        let here = Reachable { allowed: vec!["127.0.0.0/8".parse().unwrap()] };
+        for (address, tls, reachable) in [
+            ("127.0.0.1", false, true),
+            ("::ffff:127.0.0.1", false, true),
+            ("10.0.0.1", true, false),
+            ("8.8.8.8", true, true),
+            ("8.8.8.8", false, false),
+            ("::1", true, false),
+        ] {
+            let address: IpAddr = address.parse().unwrap();
+            assert_eq!(here.may_reach(address, tls), reachable, "{address} {tls}");
+        }
+    }
+
+    #[test]
+    fn a_network_is_an_address_and_a_length() {
+        for text in ["", "10.0.0.0", "10.0.0.0/33", "10.0.0.0/-1", "::/129", "x/8", "10.0.0/8"] {
+            assert_eq!(text.parse::<Network>(), Err(NotANetwork), "{text}");
+        }
+        let everything: Network = "0.0.0.0/0".parse().unwrap();
+        assert!(everything.has("255.1.2.3".parse().unwrap()));
+        assert!(!everything.has("::1".parse().unwrap()));
+    }
+}

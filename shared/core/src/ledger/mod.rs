@@ -1,0 +1,272 @@
+//! The ledger: every fire a schedule should have had, held against what is recorded.
+//!
+//! A fire is explained if and only if its record says what became of it, a summary of missed fires
+//! stands for it, or the schedule was paused. What is left, and every record of a fire that no
+//! definition had, is unexplained.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use chrono::Duration;
+use serde_json::{Value, json};
+
+use crate::fire::expected::{Expected, Timeline};
+use crate::id::RunId;
+use crate::instant::{self, Instant};
+use crate::run::trace::Trace;
+use crate::run::{Missed, Reason, Status, Trigger};
+
+/// A run that starts no later than this after its intended time is on time.
+pub const ON_TIME: Duration = Duration::seconds(1);
+/// A longer list of unexplained fires says no more.
+const MAX_LISTED: usize = 1000;
+
+/// What became of the fires of a window.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// How many there should have been: the sum of `by_reason`, and those of `unexplained` that
+    /// are fires and not records or definitions.
+    pub expected: u64,
+    /// The explained ones.
+    pub by_reason: BTreeMap<Word, u64>,
+    /// Runs beside them: asked for by somebody, or taken back by a change.
+    pub extra: BTreeMap<Word, u64>,
+    /// What nobody can explain, in order.
+    pub unexplained: Vec<Unexplained>,
+}
+
+/// A word of the ledger.
+pub type Word = Cow<'static, str>;
+
+/// A fire or a record without an explanation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unexplained {
+    /// When it was, or should have been.
+    pub run_at: Instant,
+    /// What is wrong.
+    pub why: Why,
+}
+
+/// What is wrong with a fire or a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The tick passed the fire and there is no record of it: it was lost.
+    NoRecord,
+    /// The tick has not come to the fire although its grace is over. Nothing is lost yet.
+    Overdue,
+    /// It was handed over and nobody took it.
+    NotLaunched,
+    /// It was launched and its time is over.
+    NotEnded,
+    /// There is a record and no definition had this fire.
+    Unexpected,
+    /// The definition then is no longer understood: its fires are not known.
+    UnknownDefinition,
+}
+
+impl Why {
+    fn as_str(self) -> &'static str {
+        match self {
+            Why::NoRecord => "no_record",
+            Why::Overdue => "overdue",
+            Why::NotLaunched => "not_launched",
+            Why::NotEnded => "not_ended",
+            Why::Unexpected => "unexpected",
+            Why::UnknownDefinition => "unknown_definition",
+        }
+    }
+}
+
+/// By what a fire is judged.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// The present.
+    pub now: Instant,
+    /// Fires younger than this need no record yet.
+    pub grace: Duration,
+    /// A run that nobody took for so long is lost.
+    pub lost_after: Duration,
+    /// How long a run may take; `None`: as long as it likes.
+    pub max_runtime: Option<Duration>,
+    /// Records of older fires may have expired.
+    pub kept_since: Instant,
+    /// The first fire the tick has not dealt with.
+    pub next_run_at: Option<Instant>,
+}
+
+impl Ledger {
+    /// Holds the expected fires against the records of the same window, which come in order. A
+    /// summary may begin before the window.
+    pub fn reconcile(
+        timeline: &Timeline,
+        expected: &Expected,
+        records: &[(RunId, Trace)],
+        rules: &Rules,
+    ) -> Ledger {
+        let mut ledger = Ledger { expected: expected.fires.len() as u64, ..Ledger::default() };
+        let (mut recorded, mut unrecorded) = (Vec::new(), Vec::new());
+        let mut of_clock = records.iter().filter(|(id, _)| id.cause.is_none()).peekable();
+        for fire in &expected.fires {
+            while let Some((id, run)) = of_clock.next_if(|(id, _)| id.run_at < fire.run_at) {
+                ledger.count_unexpected(timeline, expected, id.run_at, run, rules);
+            }
+            match of_clock.next_if(|(id, _)| id.run_at == fire.run_at) {
+                Some((_, run)) => {
+                    recorded.push(fire.run_at);
+                    match fate(run, rules) {
+                        Ok(word) => count(&mut ledger.by_reason, word),
+                        Err(why) => ledger.blame(fire.run_at, why),
+                    }
+                }
+                None if fire.paused => count(&mut ledger.by_reason, "paused"),
+                None => unrecorded.push(fire.run_at),
+            }
+        }
+        for (id, run) in of_clock {
+            ledger.count_unexpected(timeline, expected, id.run_at, run, rules);
+        }
+        for (_, run) in
+            records.iter().filter(|(id, run)| id.cause.is_some() && run.missed.is_none())
+        {
+            let word = match &run.trigger {
+                Trigger::After(_) => "after".to_owned(),
+                trigger => String::from(trigger.clone()),
+            };
+            count(&mut ledger.extra, word);
+        }
+        let summaries = records.iter().filter_map(|(_, run)| run.missed);
+        for run_at in ledger.count_summarised(summaries, &recorded, unrecorded) {
+            ledger.count_unrecorded(run_at, rules);
+        }
+        for (from, _) in &expected.unknown {
+            ledger.blame(*from, Why::UnknownDefinition);
+        }
+        ledger.unexplained.sort_by_key(|unexplained| unexplained.run_at);
+        ledger
+    }
+
+    /// The ledger of a window of a schedule as the API shows it.
+    pub fn view(&self, from: Instant, to: Instant) -> Value {
+        let listed = self.unexplained.iter().take(MAX_LISTED);
+        let listed: Vec<_> = listed
+            .map(|u| json!({"run_at": instant::text(u.run_at), "why": u.why.as_str()}))
+            .collect();
+        json!({
+            "from": instant::text(from),
+            "to": instant::text(to),
+            "expected": self.expected,
+            "by_reason": self.by_reason,
+            "extra": self.extra,
+            "unexplained_count": self.unexplained.len(),
+            "truncated": listed.len() < self.unexplained.len(),
+            "unexplained": listed,
+        })
+    }
+
+    /// A summary stands for as many of the fires in its range as it counted, less those that have a
+    /// record of their own. Answers with the fires that none stands for.
+    fn count_summarised(
+        &mut self,
+        summaries: impl Iterator<Item = Missed>,
+        recorded: &[Instant],
+        mut unrecorded: Vec<Instant>,
+    ) -> Vec<Instant> {
+        for Missed { first, last, count } in summaries {
+            let within = |fires: &[Instant]| {
+                fires.partition_point(|at| *at < first)..fires.partition_point(|at| *at <= last)
+            };
+            let stands_for = count.saturating_sub(within(recorded).len() as u64);
+            let range = within(&unrecorded);
+            let explained = (range.len() as u64).min(stands_for);
+            if explained > 0 {
+                *self.by_reason.entry("missed".into()).or_default() += explained;
+            }
+            unrecorded.drain(range.start..range.start + explained as usize);
+        }
+        unrecorded
+    }
+
+    fn count_unrecorded(&mut self, run_at: Instant, rules: &Rules) {
+        if run_at > rules.now - rules.grace {
+            count(&mut self.by_reason, "pending");
+        } else if run_at < rules.kept_since {
+            count(&mut self.by_reason, "expired");
+        } else if rules.next_run_at.is_some_and(|next| next <= run_at) {
+            self.blame(run_at, Why::Overdue);
+        } else {
+            self.blame(run_at, Why::NoRecord);
+        }
+    }
+
+    /// A record of a fire that the definition then in force has not.
+    fn count_unexpected(
+        &mut self,
+        timeline: &Timeline,
+        expected: &Expected,
+        run_at: Instant,
+        run: &Trace,
+        rules: &Rules,
+    ) {
+        let is_unknown = expected.unknown.iter().any(|(from, to)| (*from..=*to).contains(&run_at));
+        let waits = matches!(run.status, Status::Enqueued | Status::Queued);
+        let launched_before =
+            || run.started_at.is_some_and(|start| timeline.had_fire(run.revision, run_at, start));
+        match fate(run, rules) {
+            // A launcher will judge it by the definition as it is then.
+            Ok(word) if is_unknown || waits || run.was_taken_back() => {
+                count(&mut self.extra, word);
+            }
+            Ok(_) if launched_before() => count(&mut self.extra, "before_change"),
+            _ => self.blame(run_at, Why::Unexpected),
+        }
+    }
+
+    fn blame(&mut self, run_at: Instant, why: Why) {
+        self.unexplained.push(Unexplained { run_at, why });
+    }
+}
+
+fn count(counts: &mut BTreeMap<Word, u64>, word: impl Into<Word>) {
+    *counts.entry(word.into()).or_default() += 1;
+}
+
+/// What became of a fire, by its record.
+fn fate(run: &Trace, rules: &Rules) -> Result<Word, Why> {
+    let started_on_time = run.started_at.is_some_and(|at| at <= run.launch_at + ON_TIME);
+    let is_late = |since: Instant, limit: Duration| since + limit < rules.now;
+    Ok(match run.status {
+        Status::Success if run.trigger == Trigger::Catchup => "caught_up".into(),
+        Status::Success if started_on_time => "on_time".into(),
+        Status::Success => "late".into(),
+        Status::Failed => "failed".into(),
+        Status::Abandoned => "abandoned".into(),
+        Status::Skipped => match run.reason {
+            Some(Reason::Overlap) => "skipped_overlap".into(),
+            Some(reason) => word(reason),
+            None => "skipped".into(),
+        },
+        Status::Enqueued if is_late(run.launch_at, rules.lost_after) => {
+            return Err(Why::NotLaunched);
+        }
+        Status::Started
+            if rules.max_runtime.is_some_and(|limit| {
+                is_late(run.started_at.unwrap_or(run.launch_at), limit + rules.lost_after)
+            }) =>
+        {
+            return Err(Why::NotEnded);
+        }
+        // Waiting for its turn takes as long as the runs before it.
+        Status::Enqueued | Status::Queued | Status::Started => "in_flight".into(),
+    })
+}
+
+/// A reason's own word, as it is in the record.
+fn word(reason: Reason) -> Word {
+    match serde_json::to_value(reason) {
+        Ok(Value::String(word)) => word.into(),
+        _ => "skipped".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! The self-check: what is wrong with a clock that no tick can see.
+//!
+//! A clock is adrift if and only if its schedule has fires to come and the due index does not hold
+//! it: it has no next run, or it has one that is long past and nobody came.
+
+use chrono::Duration;
+
+use crate::instant::Instant;
+use crate::schedule::Clock;
+
+/// A tick that is this late is an outage; a clock that is this late may be out of the index.
+const LONG_PAST: Duration = Duration::minutes(30);
+
+/// How a clock is brought back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repair {
+    /// It gets this next run. What it should have fired before is not fired: nobody knows what was.
+    SetNext(Instant),
+    /// It is put into the index as it is.
+    PutBack,
+}
+
+/// Decides whether a clock is adrift.
+pub fn repair(clock: &Clock, now: Instant) -> Option<Repair> {
+    if clock.paused {
+        return None;
+    }
+    match clock.next_run_at {
+        Some(next) => (next < now - LONG_PAST).then_some(Repair::PutBack),
+        None => {
+            let readable = clock.read().ok()?;
+            clock.timing.next_after(&readable.timetable, now).map(Repair::SetNext)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::definition::tests::clock;
+
+    fn at(time: &str) -> Instant {
+        format!("2026-01-01T{time}Z").parse().unwrap()
+    }
+
+    #[track_caller]
+    fn check(clock: &Clock, expected: Option<Repair>) {
+        assert_eq!(repair(clock, at("10:10:00")), expected);
+    }
+
+    #[test]
+    fn a_clock_without_a_next_run_gets_one() {
+        check(&clock("0 * * * *"), Some(Repair::SetNext(at("11:00:00"))));
+        check(&clock("at(2025-12-31T00:00:00)"), None);
+        let mut over = clock("0 * * * *");
+        over.timing.end_at = Some(at("10:30:00"));
+        check(&over, None);
+        check(&Clock { paused: true, ..clock("0 * * * *") }, None);
+    }
+
+    #[test]
+    fn a_clock_nobody_came_to_is_put_back() {
+        let due = |time| Clock { next_run_at: Some(at(time)), ..clock("0 * * * *") };
+        check(&due("09:00:00"), Some(Repair::PutBack));
+        check(&due("10:00:00"), None);
+        check(&due("11:00:00"), None);
+    }
+}

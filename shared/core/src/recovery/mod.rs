@@ -1,0 +1,229 @@
+//! Orphans: runs that nobody is working on. A run is an orphan if and only if it has not launched
+//! though its time is past by the lost threshold, or its launcher's lease is over and no executor
+//! has it.
+
+pub mod check;
+
+use chrono::Duration;
+
+use crate::instant::Instant;
+use crate::run::{Reason, Run, Status};
+use crate::workflow::Completion;
+
+/// How hard recovery tries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// A run without a handoff for so long is lost.
+    pub lost_after: Duration,
+    /// How often a lost run is sent again.
+    pub max_attempts: u32,
+    /// A run whose time is longer past is not sent again.
+    pub max_age: Duration,
+}
+
+/// What is known of the schedule and workflow of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// The schedule is there and fires.
+    Running {
+        /// When its runs count as done.
+        completion: Completion,
+        /// How long they may take.
+        max_runtime: Option<Duration>,
+    },
+    /// The schedule is paused: what has not launched will not, what has goes on.
+    Paused {
+        /// When its runs count as done.
+        completion: Completion,
+        /// How long they may take.
+        max_runtime: Option<Duration>,
+    },
+    /// The schedule is gone.
+    Deleted,
+}
+
+/// What recovery does with a run it looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing, ever again.
+    Leave,
+    /// Look again then.
+    LookAgain(Instant),
+    /// It is lost: send it again.
+    Resend,
+    /// It waits for its turn: ask again whether it came.
+    Nudge,
+    /// It took too long: fail it.
+    TimeOut,
+    /// It will not launch: record why.
+    Cancel(Reason),
+    /// Every attempt was made, or it is too old: give up, loudly.
+    Abandon,
+}
+
+/// Decides about `run`, whose nominal time is `run_at`.
+pub fn next_step(
+    run: &Run,
+    run_at: Instant,
+    setting: Setting,
+    now: Instant,
+    limits: &Limits,
+) -> Step {
+    match run.status {
+        _ if run.status.is_terminal() => Step::Leave,
+        Status::Started => started(run, run_at, setting, now, limits),
+        _ => match setting {
+            Setting::Paused { .. } => Step::Cancel(Reason::Paused),
+            Setting::Deleted => Step::Cancel(Reason::Deleted),
+            Setting::Running { .. } if run.status == Status::Queued => Step::Nudge,
+            Setting::Running { .. } => {
+                let lost_at = last_touched(run) + limits.lost_after;
+                if now < lost_at {
+                    Step::LookAgain(lost_at)
+                } else {
+                    lost(run, run_at, now, limits)
+                }
+            }
+        },
+    }
+}
+
+fn started(run: &Run, run_at: Instant, setting: Setting, now: Instant, limits: &Limits) -> Step {
+    let since = run.started_at.unwrap_or(run.launch_at);
+    // Its launcher would have ended it within the lease; the queue brings the message again, and
+    // only when that did not help either is it lost.
+    let lost_at = run.lease_until.unwrap_or(since) + limits.lost_after;
+    let (ends_at, step) = match setting {
+        Setting::Running { completion: Completion::OnLaunch, .. } => {
+            (lost_at, lost(run, run_at, now, limits))
+        }
+        // Whether its target has it is not known, and it must not be launched again.
+        Setting::Paused { completion: Completion::OnLaunch, .. } => (lost_at, Step::Abandon),
+        Setting::Running { max_runtime, .. } | Setting::Paused { max_runtime, .. } => {
+            match max_runtime {
+                Some(limit) => (since + limit, Step::TimeOut),
+                // Its executor may take as long as it likes.
+                None => return Step::Leave,
+            }
+        }
+        // How long it may take went with its schedule.
+        Setting::Deleted => (since + limits.max_age, Step::Abandon),
+    };
+    if now < ends_at { Step::LookAgain(ends_at) } else { step }
+}
+
+fn lost(run: &Run, run_at: Instant, now: Instant, limits: &Limits) -> Step {
+    let attempts = run.recovery.as_ref().map_or(0, |recovery| recovery.attempts);
+    let too_old = now - run_at.max(run.enqueued_at) > limits.max_age;
+    if attempts >= limits.max_attempts || too_old { Step::Abandon } else { Step::Resend }
+}
+
+/// When somebody last did something about an unlaunched run.
+fn last_touched(run: &Run) -> Instant {
+    let recovered = run.recovery.as_ref().map(|recovery| recovery.recovery_attempt_time);
+    run.launch_at.max(run.enqueued_at).max(recovered.unwrap_or(run.launch_at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Recovery, Trigger};
+
+    const RUNNING: Setting =
+        Setting::Running { completion: Completion::OnLaunch, max_runtime: None };
+
+    fn at(text: &str) -> Instant {
+        format!("2026-01-01T{text}Z").parse().unwrap()
+    }
+
+    fn limits() -> Limits {
+        Limits { lost_after: Duration::minutes(5), max_attempts: 3, max_age: Duration::hours(24) }
+    }
+
+    fn run(status: Status) -> Run {
+        let trigger = Trigger::Schedule("0 2 * * *".to_owned());
+        Run { status, ..Run::planned(trigger, "ann", 1, at("02:00:00"), at("01:59:00")) }
+    }
+
+    #[track_caller]
+    fn check(run: &Run, setting: Setting, now: &str, expected: Step) {
+        assert_eq!(next_step(run, at("02:00:00"), setting, at(now), &limits()), expected);
+    }
+
+    #[test]
+    fn a_run_is_lost_when_nobody_launched_it_in_time() {
+        let run = run(Status::Enqueued);
+        check(&run, RUNNING, "02:04:59", Step::LookAgain(at("02:05:00")));
+        check(&run, RUNNING, "02:05:00", Step::Resend);
+    }
+
+    #[test]
+    fn a_recovered_run_gets_time_and_then_another_attempt_and_then_none() {
+        let recovered = |attempts| {
+            let recovery = Recovery { attempts, recovery_attempt_time: at("02:05:00") };
+            Run { recovery: Some(recovery), ..run(Status::Enqueued) }
+        };
+        check(&recovered(1), RUNNING, "02:09:00", Step::LookAgain(at("02:10:00")));
+        check(&recovered(2), RUNNING, "02:10:00", Step::Resend);
+        check(&recovered(3), RUNNING, "02:10:00", Step::Abandon);
+    }
+
+    #[test]
+    fn a_run_too_old_is_abandoned() {
+        let old =
+            Run { enqueued_at: at("02:00:00") - Duration::hours(30), ..run(Status::Enqueued) };
+        let step = next_step(&old, old.enqueued_at, RUNNING, at("02:10:00"), &limits());
+        assert_eq!(step, Step::Abandon);
+    }
+
+    #[test]
+    fn what_a_paused_or_deleted_schedule_has_not_launched_is_cancelled() {
+        let paused = Setting::Paused { completion: Completion::OnLaunch, max_runtime: None };
+        check(&run(Status::Enqueued), paused, "02:05:00", Step::Cancel(Reason::Paused));
+        check(&run(Status::Queued), Setting::Deleted, "02:05:00", Step::Cancel(Reason::Deleted));
+    }
+
+    #[test]
+    fn what_a_paused_or_deleted_schedule_has_launched_ends_some_day() {
+        let started = Run { started_at: Some(at("02:00:00")), ..run(Status::Started) };
+        let paused = |completion| {
+            let max_runtime = Some(Duration::hours(1));
+            Setting::Paused { completion, max_runtime }
+        };
+        check(&started, paused(Completion::OnLaunch), "02:05:00", Step::Abandon);
+        check(&started, paused(Completion::Tracked), "03:00:00", Step::TimeOut);
+        let a_day_later = at("02:00:00") + limits().max_age;
+        check(&started, Setting::Deleted, "23:00:00", Step::LookAgain(a_day_later));
+        let step = next_step(&started, at("02:00:00"), Setting::Deleted, a_day_later, &limits());
+        assert_eq!(step, Step::Abandon);
+    }
+
+    #[test]
+    fn a_launcher_that_died_after_the_queue_gave_up_is_replaced() {
+        let lease_until = Some(at("02:01:00"));
+        let started = Run { lease_until, started_at: Some(at("02:00:00")), ..run(Status::Started) };
+        check(&started, RUNNING, "02:05:59", Step::LookAgain(at("02:06:00")));
+        check(&started, RUNNING, "02:06:00", Step::Resend);
+        let recovery = Recovery { attempts: 3, recovery_attempt_time: at("02:00:00") };
+        let again = Run { recovery: Some(recovery), ..started };
+        check(&again, RUNNING, "02:06:00", Step::Abandon);
+    }
+
+    #[test]
+    fn a_tracked_run_may_take_as_long_as_it_was_given() {
+        let started = Run { started_at: Some(at("02:00:00")), ..run(Status::Started) };
+        let tracked =
+            |max_runtime| Setting::Running { completion: Completion::Tracked, max_runtime };
+        let hour = Some(Duration::hours(1));
+        check(&started, tracked(hour), "02:59:59", Step::LookAgain(at("03:00:00")));
+        check(&started, tracked(hour), "03:00:00", Step::TimeOut);
+        check(&started, tracked(None), "23:00:00", Step::Leave);
+    }
+
+    #[test]
+    fn a_terminal_run_is_left_alone() {
+        for status in [Status::Success, Status::Failed, Status::Skipped, Status::Abandoned] {
+            check(&run(status), Setting::Deleted, "09:00:00", Step::Leave);
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! A run: the durable record of a fire and of what became of it.
+
+pub mod feedback;
+pub mod overview;
+pub mod stats;
+pub mod trace;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::encoding::json_text;
+use crate::id::RunId;
+use crate::instant::{self, Instant};
+
+/// Results beyond this do not fit the record; half a JSON is none, so they are not cut.
+pub const MAX_RESULT: usize = 300;
+
+/// The record of a fire.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Where it stands.
+    pub status: Status,
+    /// Who asked for it.
+    pub trigger: Trigger,
+    /// Whose schedule it was: the schedule may be gone before its history.
+    pub owner: String,
+    /// The definition that planned it, or the newest that confirmed it.
+    pub revision: u64,
+    /// When it is meant to start: `run_at`, moved by jitter or spread.
+    pub launch_at: Instant,
+    /// When the record was made.
+    pub enqueued_at: Instant,
+    /// How often a launcher has claimed it.
+    #[serde(default)]
+    pub attempt: u32,
+    /// Until when the launcher that claimed it is believed to be at work.
+    #[serde(
+        default,
+        with = "chrono::serde::ts_milliseconds_option",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub lease_until: Option<Instant>,
+    /// The message whose delivery claimed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holder: Option<String>,
+    /// When the newest claim was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Instant>,
+    /// When it reached a terminal state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished_at: Option<Instant>,
+    /// The executor's name for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_run_id: Option<String>,
+    /// What went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What the executor answered.
+    #[serde(default, with = "json_text::optional", skip_serializing_if = "Option::is_none")]
+    pub result: Option<Value>,
+    /// Why it is in this state, where the state alone does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
+    /// The run that held the slot when this one was skipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocked_by: Option<String>,
+    /// For a summary: the fires it stands for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missed: Option<Missed>,
+    /// What recovery did about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Recovery>,
+    /// For a manual run: what it is given instead of the schedule's payload.
+    #[serde(default, with = "json_text::optional", skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Value>,
+    /// For a manual run: the overlap policy it asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlap_policy: Option<crate::schedule::Overlap>,
+    /// The zone data in force when it was planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tzdb: Option<String>,
+}
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Status {
+    /// Recorded and handed to the queue.
+    Enqueued,
+    /// Waiting for an earlier run of its schedule.
+    Queued,
+    /// Claimed by a launcher, or running at its target.
+    Started,
+    /// Done.
+    Success,
+    /// Not done, and it will not be tried again.
+    Failed,
+    /// Deliberately not launched; the reason says why.
+    Skipped,
+    /// Given up on after every attempt to recover it.
+    Abandoned,
+}
+
+impl Status {
+    /// The words of the API and of the table.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Enqueued => "ENQUEUED",
+            Status::Queued => "QUEUED",
+            Status::Started => "STARTED",
+            Status::Success => "SUCCESS",
+            Status::Failed => "FAILED",
+            Status::Skipped => "SKIPPED",
+            Status::Abandoned => "ABANDONED",
+        }
+    }
+
+    /// Reads what [`Status::as_str`] writes.
+    pub fn parse(text: &str) -> Option<Status> {
+        use Status::*;
+        [Enqueued, Queued, Started, Success, Failed, Skipped, Abandoned]
+            .into_iter()
+            .find(|status| status.as_str() == text)
+    }
+
+    /// A terminal run changes no more.
+    pub fn is_terminal(self) -> bool {
+        matches!(self, Status::Success | Status::Failed | Status::Skipped | Status::Abandoned)
+    }
+
+    /// Whether a run may go from here to `next`.
+    pub fn may_become(self, next: Status) -> bool {
+        use Status::*;
+        match self {
+            Enqueued => matches!(next, Queued | Started | Skipped | Failed | Abandoned),
+            Queued => matches!(next, Enqueued | Started | Skipped | Failed | Abandoned),
+            Started => matches!(next, Enqueued | Queued | Success | Failed | Skipped | Abandoned),
+            Success | Failed | Skipped | Abandoned => false,
+        }
+    }
+}
+
+/// Who asked for a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Trigger {
+    /// The clock, by this expression.
+    Schedule(String),
+    /// The clock, after its time: the catch-up policy said so.
+    Catchup,
+    /// A caller of the API.
+    Manual,
+    /// A backfill.
+    Backfill,
+    /// The success of this run of another schedule.
+    After(RunId),
+}
+
+impl From<Trigger> for String {
+    fn from(trigger: Trigger) -> String {
+        match trigger {
+            Trigger::Schedule(cron_expr) => format!("schedule:{cron_expr}"),
+            Trigger::Catchup => "catchup".to_owned(),
+            Trigger::Manual => "manual".to_owned(),
+            Trigger::Backfill => "backfill".to_owned(),
+            Trigger::After(run) => format!("after:{run}"),
+        }
+    }
+}
+
+impl TryFrom<String> for Trigger {
+    type Error = String;
+    fn try_from(text: String) -> Result<Trigger, String> {
+        match text.as_str() {
+            "catchup" => Ok(Trigger::Catchup),
+            "manual" => Ok(Trigger::Manual),
+            "backfill" => Ok(Trigger::Backfill),
+            _ => match text.split_once(':') {
+                Some(("schedule", cron_expr)) => Ok(Trigger::Schedule(cron_expr.to_owned())),
+                Some(("after", run)) => run.parse().map(Trigger::After).map_err(|e| format!("{e}")),
+                _ => Err(format!("unknown trigger {text}")),
+            },
+        }
+    }
+}
+
+/// Why a run is in the state it is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// Its time passed by more than the grace and the policy did not catch it up.
+    Missed,
+    /// An earlier run still held the slot.
+    Overlap,
+    /// As many runs as may wait were waiting.
+    QueueFull,
+    /// The schedule was paused before it launched.
+    Paused,
+    /// The schedule was deleted before it launched.
+    Deleted,
+    /// The definition changed before it launched, and the new one has no such fire.
+    Superseded,
+    /// The backfill it belongs to was cancelled.
+    Cancelled,
+    /// The run it was to follow did not succeed after all.
+    Upstream,
+    /// The target refused it, or could not be reached often enough.
+    LaunchFailed,
+    /// The workflow version is gone.
+    WorkflowMissing,
+    /// The executor said so.
+    Executor,
+    /// It took longer than `max_runtime_s`.
+    Timeout,
+    /// It was lost and every attempt to recover it failed, or it was too old to try.
+    Lost,
+}
+
+/// What recovery did about a lost run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recovery {
+    /// How often it was sent again.
+    pub attempts: u32,
+    /// When that was last.
+    pub recovery_attempt_time: Instant,
+}
+
+/// The fires a summary stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missed {
+    /// The oldest.
+    #[serde(with = "instant::required")]
+    pub first: Instant,
+    /// The newest.
+    #[serde(with = "instant::required")]
+    pub last: Instant,
+    /// How many, both included.
+    pub count: u64,
+}
+
+impl Run {
+    /// A fresh record: planned, not launched.
+    pub fn planned(
+        trigger: Trigger,
+        owner: &str,
+        revision: u64,
+        launch_at: Instant,
+        now: Instant,
+    ) -> Run {
+        Run {
+            status: Status::Enqueued,
+            trigger,
+            owner: owner.to_owned(),
+            revision,
+            launch_at,
+            enqueued_at: now,
+            attempt: 0,
+            lease_until: None,
+            holder: None,
+            started_at: None,
+            finished_at: None,
+            external_run_id: None,
+            error: None,
+            result: None,
+            reason: None,
+            blocked_by: None,
+            missed: None,
+            recovery: None,
+            payload: None,
+            overlap_policy: None,
+            tzdb: Some(belfry_cron::tzdb_version().to_owned()),
+        }
+    }
+
+    /// A fresh record of a fire that will not launch.
+    pub fn skipped(self, reason: Reason, now: Instant) -> Run {
+        Run { status: Status::Skipped, reason: Some(reason), finished_at: Some(now), ..self }
+    }
+
+    /// How far from its intended time it started.
+    pub fn drift_ms(&self) -> Option<i64> {
+        self.started_at.map(|at| (at - self.launch_at).num_milliseconds())
+    }
+
+    /// What the API and the target are told of a run that was recovered.
+    pub fn recovery_view(&self, id: &RunId) -> Option<Value> {
+        let recovery = self.recovery.as_ref()?;
+        Some(json!({
+            "is_recovery": true,
+            "original_scheduled_time": instant::text(id.run_at),
+            "recovery_attempt_time": recovery.recovery_attempt_time,
+            "execution_id": id,
+            "attempts": recovery.attempts,
+        }))
+    }
+
+    /// The run as the API shows it.
+    pub fn view(&self, id: &RunId) -> Value {
+        let mut view = json!({
+            "run_id": id,
+            "schedule_id": id.schedule_id,
+            "run_at": instant::text(id.run_at),
+            "idempotency_key": id.idempotency_key(),
+            "status": self.status,
+            "trigger": self.trigger,
+            "attempt": self.attempt,
+            "launch_at": self.launch_at,
+            "enqueued_at": self.enqueued_at,
+            "started_at": self.started_at,
+            "finished_at": self.finished_at,
+            "drift_ms": self.drift_ms(),
+            "external_run_id": self.external_run_id,
+            "error": self.error,
+            "result": self.result,
+            "reason": self.reason,
+            "tzdb": self.tzdb,
+        });
+        if let Some(blocked_by) = &self.blocked_by {
+            view["blocked_by"] = json!(format!("{}@{blocked_by}", id.schedule_id));
+        }
+        if let Some(recovery) = &self.recovery_view(id) {
+            view["recovery"] = recovery.clone();
+        }
+        if let Some(missed) = &self.missed {
+            view["missed"] = json!(missed);
+        }
+        view
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_run_changes_no_more() {
+        for from in ["SUCCESS", "FAILED", "SKIPPED", "ABANDONED"] {
+            for to in ["ENQUEUED", "QUEUED", "STARTED", "SUCCESS", "FAILED", "SKIPPED"] {
+                let (from, to) = (Status::parse(from).unwrap(), Status::parse(to).unwrap());
+                assert!(!from.may_become(to), "{from:?} -> {to:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_succeeds_before_it_started() {
+        assert!(!Status::Enqueued.may_become(Status::Success));
+        assert!(!Status::Queued.may_become(Status::Success));
+        assert!(Status::Started.may_become(Status::Success));
+    }
+}

@@ -1,0 +1,164 @@
+//! An overview of many schedules: what is coming in a day, how late runs start, what went wrong.
+
+use chrono::{Duration, DurationRound};
+use serde::Serialize;
+
+use crate::instant::Instant;
+use crate::run::Status;
+use crate::run::stats::Stats;
+use crate::run::trace::Trace;
+use crate::schedule::Clock;
+
+/// The minutes of a day.
+pub const MINUTES: usize = 1440;
+/// Fires counted in one overview; beyond it the rest of the schedules are left out, visibly.
+const MAX_FIRES: usize = 200_000;
+
+/// Fires to come, by the minute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Coming {
+    /// The minute that is going on.
+    pub from: Instant,
+    /// Fires in each minute from there; in the first, those that are still to come.
+    pub counts: Vec<u32>,
+    /// Whether some schedules were left out.
+    pub truncated: bool,
+}
+
+impl Coming {
+    /// The fires of `clocks` after `now`, for a day.
+    pub fn of<'a>(clocks: impl IntoIterator<Item = &'a Clock>, now: Instant) -> Coming {
+        let from = now.duration_trunc(Duration::minutes(1)).unwrap_or(now);
+        let mut counts = vec![0; MINUTES];
+        let mut left = MAX_FIRES;
+        for clock in clocks.into_iter().filter(|clock| !clock.paused) {
+            let Ok(readable) = clock.read() else { continue };
+            let mut last = now;
+            while let Some(at) = clock.timing.next_after(&readable.timetable, last) {
+                let minute = usize::try_from((at - from).num_minutes()).unwrap_or(usize::MAX);
+                let Some(count) = counts.get_mut(minute) else { break };
+                if left == 0 {
+                    return Coming { from, counts, truncated: true };
+                }
+                (*count, left, last) = (*count + 1, left - 1, at);
+            }
+        }
+        Coming { from, counts, truncated: false }
+    }
+}
+
+/// Upper ends of the drift buckets, in milliseconds. G4's second is one of them.
+const BUCKETS: [i64; 9] = [10, 50, 100, 250, 500, 1_000, 5_000, 30_000, 120_000];
+
+/// How many runs started so late at most, and later than the bucket before says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Bucket {
+    /// `None`: later than all others.
+    pub up_to_ms: Option<i64>,
+    /// How many.
+    pub count: u64,
+}
+
+/// The drift of those of `runs` that were launched; early ones are in the first bucket.
+pub fn drift<'a>(runs: impl IntoIterator<Item = &'a Trace>) -> Vec<Bucket> {
+    let ends = BUCKETS.into_iter().map(Some).chain([None]);
+    let mut buckets: Vec<_> = ends.map(|up_to_ms| Bucket { up_to_ms, count: 0 }).collect();
+    let launched = runs.into_iter().filter(|run| run.status != Status::Skipped);
+    for started_at in launched.filter_map(|run| Some(run.started_at? - run.launch_at)) {
+        let late = started_at.num_milliseconds();
+        buckets[BUCKETS.partition_point(|end| *end < late)].count += 1;
+    }
+    buckets
+}
+
+/// What had to be rescued.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Rescued {
+    /// Runs launched after they were lost.
+    pub recovered: u64,
+    /// Runs that were lost and given up.
+    pub abandoned: u64,
+    /// Fires not launched because their time had passed.
+    pub missed: u64,
+}
+
+impl Rescued {
+    /// Of some runs.
+    pub fn of(runs: &[Trace]) -> Rescued {
+        let stats = Stats::of(runs);
+        let abandoned = runs.iter().filter(|run| run.status == Status::Abandoned).count() as u64;
+        Rescued { recovered: stats.recovered, abandoned, missed: stats.missed }
+    }
+
+    /// These and others.
+    pub fn and(self, other: Rescued) -> Rescued {
+        Rescued {
+            recovered: self.recovered + other.recovered,
+            abandoned: self.abandoned + other.abandoned,
+            missed: self.missed + other.missed,
+        }
+    }
+}
+
+/// Whether a run should have been launched by `now` and waits.
+pub fn is_due(run: &Trace, now: Instant) -> bool {
+    matches!(run.status, Status::Enqueued | Status::Queued) && run.launch_at <= now
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::trace::tests::trace;
+    use crate::schedule::definition::tests::clock;
+    use serde_json::json;
+
+    #[test]
+    fn fires_are_counted_in_their_minutes_from_the_one_going_on() {
+        let now = "2026-01-01T10:30:30Z".parse().unwrap();
+        let paused = Clock { paused: true, ..clock("* * * * *") };
+        let clocks = [clock("0 * * * *"), clock("*/20 30 10 * * *"), paused];
+        let coming = Coming::of(&clocks, now);
+        assert_eq!(coming.from, "2026-01-01T10:30:00Z".parse::<Instant>().unwrap());
+        assert_eq!((coming.counts.len(), coming.truncated), (MINUTES, false));
+        // Only 10:30:40 of this minute is still to come, and tomorrow's 10:30 is a day away.
+        assert_eq!((coming.counts[0], coming.counts[30], coming.counts[1439]), (1, 1, 0));
+        assert_eq!(coming.counts.iter().sum::<u32>(), 24 + 1);
+    }
+
+    #[test]
+    fn too_many_fires_are_cut_visibly() {
+        let now = "2026-01-01T00:00:00Z".parse().unwrap();
+        let coming =
+            Coming::of(&[clock("* * * * * *"), clock("* * * * * *"), clock("* * * * * *")], now);
+        assert!(coming.truncated);
+        assert_eq!(coming.counts.iter().map(|n| *n as usize).sum::<usize>(), MAX_FIRES);
+    }
+
+    #[test]
+    fn drift_is_of_launched_runs_and_has_a_bucket_for_everything() {
+        let at = "2026-01-01T00:00:00Z";
+        let started = |after: &str, status: &str| {
+            trace(at, json!({"status": status, "started_at": format!("2026-01-01T00:{after}Z")}))
+        };
+        let runs = [
+            started("00:00.010", "SUCCESS"),
+            started("00:00.011", "STARTED"),
+            started("59:00", "FAILED"),
+            started("00:09", "SKIPPED"),
+            trace(at, json!({"status": "ENQUEUED", "started_at": null})),
+        ];
+        let buckets = drift(&runs);
+        let counts: Vec<_> = buckets.iter().map(|bucket| bucket.count).collect();
+        assert_eq!(counts, [1, 1, 0, 0, 0, 0, 0, 0, 0, 1]);
+        assert_eq!(buckets[9].up_to_ms, None);
+    }
+
+    #[test]
+    fn what_waits_past_its_time_is_due() {
+        let run = |status: &str| trace("2026-01-01T00:00:00Z", json!({"status": status}));
+        let (before, after) =
+            ("2025-12-31T23:59:59Z".parse().unwrap(), "2026-01-01T00:00:01Z".parse().unwrap());
+        assert!(is_due(&run("ENQUEUED"), after) && is_due(&run("QUEUED"), after));
+        assert!(!is_due(&run("ENQUEUED"), before) && !is_due(&run("SUCCESS"), after));
+    }
+}

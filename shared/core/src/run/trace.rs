@@ -1,0 +1,89 @@
+//! A trace: of a run what the ledger and the statistics look at, and no more. They read thousands.
+
+use serde::Deserialize;
+
+use crate::instant::Instant;
+use crate::run::{Missed, Reason, Recovery, Status, Trigger};
+
+/// The attributes of a run record that a trace is read from, beside its key.
+pub const ATTRIBUTES: [&str; 10] = [
+    "status",
+    "trigger",
+    "owner",
+    "revision",
+    "launch_at",
+    "started_at",
+    "finished_at",
+    "reason",
+    "missed",
+    "recovery",
+];
+
+/// What is left of a run.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Trace {
+    /// Where it stands.
+    pub status: Status,
+    /// Who asked for it.
+    pub trigger: Trigger,
+    /// Whose schedule it was.
+    pub owner: String,
+    /// The definition that planned it, or the newest that confirmed it.
+    pub revision: u64,
+    /// When it was meant to start.
+    pub launch_at: Instant,
+    /// When the newest claim was.
+    #[serde(default)]
+    pub started_at: Option<Instant>,
+    /// When it reached a terminal state.
+    #[serde(default)]
+    pub finished_at: Option<Instant>,
+    /// Why it is in this state.
+    #[serde(default)]
+    pub reason: Option<Reason>,
+    /// For a summary: the fires it stands for.
+    #[serde(default)]
+    pub missed: Option<Missed>,
+    /// What recovery did about it.
+    #[serde(default)]
+    pub recovery: Option<Recovery>,
+}
+
+impl Trace {
+    /// Whether a change of the schedule took this fire back before it launched.
+    pub fn was_taken_back(&self) -> bool {
+        let by_a_change =
+            matches!(self.reason, Some(Reason::Paused | Reason::Deleted | Reason::Superseded));
+        self.status == Status::Skipped && by_a_change
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::run::Run;
+    use serde_json::{Value, json};
+
+    /// The trace of a run of ann's nightly schedule that was meant for `launch_at`, with some
+    /// attributes as they are stored.
+    #[expect(clippy::needless_pass_by_value, reason = "reads better where it is called")]
+    pub(crate) fn trace(launch_at: &str, more: Value) -> Trace {
+        let mut stored = json!({
+            "status": "SUCCESS", "trigger": "schedule:x", "owner": "ann", "revision": 1,
+            "launch_at": launch_at, "started_at": launch_at,
+        });
+        stored.as_object_mut().unwrap().extend(crate::schedule::definition::object(&more));
+        serde_json::from_value(stored).unwrap()
+    }
+
+    #[test]
+    fn a_trace_is_read_from_a_whole_record_and_needs_only_its_attributes() {
+        let at = "2026-01-01T00:00:00Z".parse().unwrap();
+        let run = Run::planned(Trigger::Catchup, "ann", 3, at, at).skipped(Reason::Missed, at);
+        let mut record = serde_json::to_value(run).unwrap();
+        let whole: Trace = serde_json::from_value(record.clone()).unwrap();
+        record.as_object_mut().unwrap().retain(|key, _| ATTRIBUTES.contains(&key.as_str()));
+        assert_eq!(serde_json::from_value::<Trace>(record).unwrap(), whole);
+        assert_eq!((whole.revision, whole.reason), (3, Some(Reason::Missed)));
+    }
+}

@@ -1,0 +1,201 @@
+//! A change: an entry of a schedule's change log. Who did what when, what it was before, and which
+//! fires exist from then on.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::id::RunId;
+use crate::instant::Instant;
+use crate::schedule::Timing;
+use crate::schedule::definition::{Definition, object};
+
+/// What the log says of a schedule that begins.
+pub const CREATED: &str = "created";
+/// What the log says of a schedule that ends.
+pub const DELETED: &str = "deleted";
+
+/// What the log says when somebody asks for a run. It changes no definition.
+pub const TRIGGERED: &str = "triggered";
+
+/// Longer values are told apart by their digest: a payload would make every entry as large as
+/// itself, and what is secret in it would stay in the log for ever.
+const MAX_VALUE: usize = 1024;
+
+/// An entry of the change log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// Who.
+    pub by: String,
+    /// Whose schedule it was: a name may be used again by somebody else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// When.
+    pub at: Instant,
+    /// From where; nowhere if the system did it by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+    /// What: created, updated, paused, resumed, deleted, triggered.
+    pub verb: String,
+    /// The run that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// The definition it led to.
+    pub revision: u64,
+    /// Which fires exist from then on.
+    pub timing: Timing,
+    /// Whether they launch.
+    pub paused: bool,
+    /// The fields of the definition that became others.
+    #[serde(default, with = "as_text", skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Difference>,
+}
+
+/// Where a request came from, as the gateway saw it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The address of the caller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ip: Option<String>,
+    /// What it says it is; anybody can say anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_agent: Option<String>,
+}
+
+/// A field before and after a change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Difference {
+    /// Which.
+    pub field: String,
+    /// What it was; `null` if it was not there.
+    pub old: Value,
+    /// What it is; `null` if it was cleared.
+    pub new: Value,
+}
+
+impl Change {
+    /// Whose schedule it was. Entries without a word on it were written by their owner.
+    pub fn owner(&self) -> &str {
+        self.owner.as_deref().unwrap_or(&self.by)
+    }
+
+    /// The entry as the API shows it.
+    pub fn view(&self) -> Value {
+        let mut view = object(&json!({
+            "at": self.at,
+            "by": self.by,
+            "from": self.origin,
+            "verb": self.verb,
+            "revision": self.revision,
+            "paused": self.paused,
+            "changes": self.changes,
+        }));
+        view.extend(object(&self.timing));
+        if let Some(run_id) = &self.run_id {
+            view.insert("run_id".to_owned(), json!(run_id));
+        }
+        Value::Object(view)
+    }
+}
+
+/// What a change of definition changes. `None`: there was none before.
+pub fn differences(old: Option<&Definition>, new: &Definition) -> Vec<Difference> {
+    let old = old.map(|old| object(&old.document())).unwrap_or_default();
+    let difference = |(field, new): (String, Value)| {
+        let old = old.get(&field).cloned().unwrap_or_default();
+        (old != new).then(|| Difference { field, old: short(old), new: short(new) })
+    };
+    object(&new.document()).into_iter().filter_map(difference).collect()
+}
+
+fn short(value: Value) -> Value {
+    let text = value.to_string();
+    match text.len() {
+        0..=MAX_VALUE => value,
+        bytes => json!({"sha256": hex::encode(Sha256::digest(text)), "bytes": bytes}),
+    }
+}
+
+/// One text in the stored entry: DynamoDB's own maps lose number forms and refuse deep nesting.
+mod as_text {
+    use super::Difference;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(all: &[Difference], out: S) -> Result<S::Ok, S::Error> {
+        serde_json::to_string(all).map_err(serde::ser::Error::custom)?.serialize(out)
+    }
+
+    pub(super) fn deserialize<'de, D>(from: D) -> Result<Vec<Difference>, D::Error>
+    where
+        D: Deserializer<'de>,
+    {
+        serde_json::from_str(&String::deserialize(from)?).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::definition::House;
+
+    #[expect(clippy::needless_pass_by_value, reason = "reads better where it is called")]
+    fn definition(more: Value) -> Definition {
+        let mut body = json!({"cron_expr": "0 9 * * *", "workflow_id": "w"});
+        body.as_object_mut().unwrap().extend(object(&more));
+        Definition::parse(&body, &"nightly".parse().unwrap(), &House::default()).unwrap()
+    }
+
+    #[track_caller]
+    fn check(old: Option<Value>, new: Value, expected: &[(&str, Value, Value)]) {
+        let old = old.map(definition);
+        let found = differences(old.as_ref(), &definition(new));
+        let found: Vec<_> = found.into_iter().map(|d| (d.field, d.old, d.new)).collect::<Vec<_>>();
+        let expected: Vec<_> =
+            expected.iter().map(|(f, o, n)| ((*f).to_owned(), o.clone(), n.clone())).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn only_what_changed_is_told_with_its_old_and_new_value() {
+        check(Some(json!({"name": "a"})), json!({"name": "a"}), &[]);
+        check(
+            Some(json!({"name": "a", "end_at": "2027-01-01T00:00:00Z"})),
+            json!({"name": "b", "payload": {"n": 1.50}}),
+            &[
+                ("end_at", json!("2027-01-01T00:00:00Z"), Value::Null),
+                ("name", json!("a"), json!("b")),
+                ("payload", json!({}), json!({"n": 1.5})),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_new_schedule_tells_what_it_has_and_not_what_it_lacks() {
+        let fields: Vec<_> =
+            differences(None, &definition(json!({}))).into_iter().map(|d| d.field).collect();
+        assert!(fields.contains(&"cron_expr".to_owned()), "{fields:?}");
+        assert!(!fields.contains(&"end_at".to_owned()), "{fields:?}");
+    }
+
+    #[test]
+    fn a_long_value_is_told_by_its_digest() {
+        let long = "x".repeat(MAX_VALUE);
+        let digest = hex::encode(Sha256::digest(format!("\"{long}\"")));
+        check(
+            Some(json!({"payload": long})),
+            json!({"payload": 1}),
+            &[("payload", json!({"sha256": digest, "bytes": MAX_VALUE + 2}), json!(1))],
+        );
+    }
+
+    #[test]
+    fn an_entry_without_owner_or_differences_is_still_read() {
+        let old = json!({
+            "by": "ann", "at": "2026-01-01T00:00:00.500Z", "verb": "paused", "revision": 2,
+            "timing": {"cron_expr": "0 9 * * *", "timezone": "UTC"}, "paused": true,
+        });
+        let change: Change = serde_json::from_value(old).unwrap();
+        assert_eq!((change.owner(), change.changes.len()), ("ann", 0));
+        assert_eq!(change.view()["cron_expr"], "0 9 * * *");
+    }
+}

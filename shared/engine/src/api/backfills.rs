@@ -1,0 +1,190 @@
+//! Backfills, asked for, looked at and cancelled.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use belfry_core::fire::backfill::{Backfill, MAX_CONCURRENT, MAX_FIRES, Order, State};
+use belfry_core::id::ScheduleId;
+use belfry_core::instant::{self, Instant};
+use belfry_core::run::Reason;
+use belfry_core::schedule::change::{Change, Difference};
+use serde_json::{Value, json};
+use tracing::warn;
+
+use crate::app::App;
+use crate::cloud::store::Saved;
+use crate::fires::backfill::{cancel, go_on};
+use crate::schedules::caller::Caller;
+use crate::schedules::change::entry;
+use crate::schedules::input::check_size;
+use crate::schedules::lookup::load;
+use crate::schedules::refusal::Refusal;
+
+/// What a caller asks of a backfill.
+pub(crate) struct Asked {
+    /// The first fire it may have.
+    pub from: Instant,
+    /// The last.
+    pub to: Instant,
+    /// In which order they run.
+    pub order: Order,
+    /// How many at once.
+    pub max_concurrent: Option<u64>,
+    /// Whether fires that ran by themselves run again.
+    pub rerun: bool,
+    /// What its runs are given instead of the schedule's payload.
+    pub payload: Option<Value>,
+    /// Tells backfills of the same fires apart.
+    pub name: Option<String>,
+}
+
+/// Begins a backfill, or finds the one begun by the same request before.
+pub(crate) async fn start(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    asked: Asked,
+) -> Result<(bool, Value), Refusal> {
+    let now = app.now();
+    let (clock, _) = load(app, caller, id).await?;
+    let (backfill, _) = plan(app, caller, id, asked).await?;
+    let what = json!({
+        "backfill_id": backfill.backfill_id,
+        "from": instant::text(backfill.from),
+        "to": instant::text(backfill.to),
+    });
+    let change = Difference { field: "backfill".to_owned(), old: Value::Null, new: what };
+    let log = Change { changes: vec![change], ..entry(&clock, caller, "backfilled", now) };
+    let new = app.store.create_backfill(id, &backfill, now, &log).await? == Saved::Yes;
+    if new && let Err(fault) = go_on(app, id, &backfill.backfill_id, now).await {
+        warn!(schedule_id = %id, %fault, "backfill waits for a tick");
+    }
+    Ok((new, one_backfill(app, caller, id, &backfill.backfill_id).await?))
+}
+
+/// What a backfill would do, without doing so.
+pub(crate) async fn preview_backfill(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    asked: Asked,
+) -> Result<Value, Refusal> {
+    let (backfill, mut fires) = plan(app, caller, id, asked).await?;
+    let ran = match backfill.rerun {
+        true => 0,
+        false => app.store.ran(id, &fires).await?.len() as u64,
+    };
+    fires.sort_unstable();
+    Ok(json!({
+        "dry_run": true,
+        "backfill_id": backfill.backfill_id,
+        "fires": backfill.total,
+        "already_ran": ran,
+        "launches": backfill.total - ran,
+        "first": fires.first().map(|at| instant::text(*at)),
+        "last": fires.last().map(|at| instant::text(*at)),
+        "order": backfill.order,
+        "max_concurrent": backfill.max_concurrent,
+    }))
+}
+
+/// One backfill.
+pub(crate) async fn one_backfill(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    backfill_id: &str,
+) -> Result<Value, Refusal> {
+    Ok(owned(app, caller, id, backfill_id).await?.view(id))
+}
+
+/// The backfills of a schedule, newest first.
+pub(crate) async fn backfills(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+) -> Result<Value, Refusal> {
+    let (clock, _) = load(app, caller, id).await?;
+    let mut found = app.store.backfills(id).await?;
+    found.retain(|backfill| backfill.owner == clock.owner);
+    found.sort_by_key(|backfill| std::cmp::Reverse(backfill.created_at));
+    let items: Vec<_> = found.iter().map(|backfill| backfill.view(id)).collect();
+    Ok(json!({"items": items}))
+}
+
+/// Cancels a backfill: after this returns, nothing more of it launches. What launched goes on.
+pub(crate) async fn cancel_backfill(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    backfill_id: &str,
+) -> Result<Value, Refusal> {
+    let backfill = owned(app, caller, id, backfill_id).await?;
+    if backfill.state == State::Running {
+        cancel(app, id, backfill, Reason::Cancelled, app.now()).await?;
+    }
+    one_backfill(app, caller, id, backfill_id).await
+}
+
+async fn owned(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    backfill_id: &str,
+) -> Result<Backfill, Refusal> {
+    let (clock, _) = load(app, caller, id).await?;
+    let found = app.store.backfill(id, backfill_id).await?;
+    found.filter(|found| found.owner == clock.owner).ok_or(Refusal::NotFound("backfill"))
+}
+
+/// The backfill a caller asks for, and its fires.
+async fn plan(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    asked: Asked,
+) -> Result<(Backfill, Vec<Instant>), Refusal> {
+    check_size(asked.payload.as_ref())?;
+    let (clock, _) = load(app, caller, id).await?;
+    let now = app.now();
+    if asked.to < asked.from {
+        return Err(Refusal::invalid("from", "must not be after to"));
+    }
+    if asked.to > now {
+        return Err(Refusal::invalid("to", "must not be in the future"));
+    }
+    let max_concurrent = asked.max_concurrent.unwrap_or(1);
+    if !(1..=MAX_CONCURRENT).contains(&max_concurrent) {
+        let message = format!("must be a whole number from 1 to {MAX_CONCURRENT}");
+        return Err(Refusal::invalid("max_concurrent", message));
+    }
+    let name = asked.name.as_deref().unwrap_or_default();
+    let backfill = Backfill {
+        backfill_id: Backfill::name(asked.from, asked.to, name),
+        owner: clock.owner.clone(),
+        created_by: caller.sub.clone(),
+        created_at: now,
+        from: asked.from,
+        to: asked.to,
+        order: asked.order,
+        max_concurrent: max_concurrent as u32,
+        rerun: asked.rerun,
+        payload: asked.payload,
+        timing: clock.timing.clone(),
+        anchor: clock.created_at,
+        state: State::Running,
+        total: 0,
+        position: 0,
+        already_ran: 0,
+        ended: BTreeMap::new(),
+        active: BTreeSet::new(),
+        version: 1,
+    };
+    let Some(fires) = backfill.fires(id) else {
+        let message = format!("is too far: a backfill has at most {MAX_FIRES} fires");
+        return Err(Refusal::invalid("to", message));
+    };
+    if fires.is_empty() {
+        return Err(Refusal::invalid("from", "the schedule has no fire from then to the end"));
+    }
+    Ok((Backfill { total: fires.len() as u64, ..backfill }, fires))
+}

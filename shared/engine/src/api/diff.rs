@@ -1,0 +1,101 @@
+//! What a save would do, without doing it.
+
+use belfry_core::id::ScheduleId;
+use belfry_core::instant::{self, Instant};
+use belfry_core::schedule::change::differences;
+use belfry_core::schedule::definition::Definition;
+use belfry_core::schedule::diff::{Diff, Fires};
+use belfry_cost::cost;
+use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::cloud::store::Stored;
+use crate::schedules::caller::Caller;
+use crate::schedules::input::{check_size, payload, read};
+use crate::schedules::lookup::{check_revision, load, owned, resolve_version};
+use crate::schedules::refusal::Refusal;
+
+/// What a put of `body` would do.
+pub(crate) async fn diff_put(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    body: &Value,
+    if_match: Option<u64>,
+) -> Result<Value, Refusal> {
+    let definition = read(app, body, id)?;
+    let (old, created_at) = match app.store.schedule(id).await? {
+        Stored::Schedule(both) => {
+            let (clock, spec) = owned(*both, caller)?;
+            check_revision(&clock, if_match)?;
+            (Some(Definition::of(&clock, &spec)), clock.created_at)
+        }
+        _ if if_match.is_some() => return Err(Refusal::Stale { current: 0 }),
+        _ => (None, instant::whole_second(app.now())),
+    };
+    diff(app, caller, id, old, definition, created_at).await
+}
+
+/// What a patch with `body` would do.
+pub(crate) async fn diff_patch(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    body: &Value,
+    if_match: Option<u64>,
+) -> Result<Value, Refusal> {
+    check_size(payload(body))?;
+    let (clock, spec) = load(app, caller, id).await?;
+    check_revision(&clock, if_match)?;
+    let old = Definition::of(&clock, &spec);
+    let new = old.patched(body, id, &app.settings.house).map_err(Refusal::Invalid)?;
+    diff(app, caller, id, Some(old), new, clock.created_at).await
+}
+
+async fn diff(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    old: Option<Definition>,
+    new: Definition,
+    created_at: Instant,
+) -> Result<Value, Refusal> {
+    let bound = old.as_ref().map(|old| &old.workflow_id);
+    let version = resolve_version(app, caller, &caller.sub, &new, bound).await?;
+    let new = Definition { version: Some(version), ..new };
+    Ok(view(id, old.as_ref(), &new, created_at, app.now()))
+}
+
+fn view(
+    id: &ScheduleId,
+    old: Option<&Definition>,
+    new: &Definition,
+    created_at: Instant,
+    now: Instant,
+) -> Value {
+    let before = old.and_then(|old| Fires::of(&old.timing, old.paused, id, created_at));
+    let after = Fires::of(&new.timing, new.paused, id, created_at);
+    let diff = Diff::between(before.as_ref(), after.as_ref(), now);
+    let runs = after.as_ref().map_or(0.0, |fires| fires.per_month(now));
+    let payload_bytes = new.payload.to_string().len();
+    let texts = |all: &[Instant]| all.iter().map(|at| instant::text(*at)).collect::<Vec<_>>();
+    json!({
+        "dry_run": true,
+        "valid": true,
+        "creates": old.is_none(),
+        "changes": differences(old, new),
+        "fires": {
+            "from": instant::text(now),
+            "to": instant::text(diff.to),
+            "added_count": diff.added_count,
+            "removed_count": diff.removed_count,
+            "kept_count": diff.kept_count,
+            "added": texts(&diff.added),
+            "removed": texts(&diff.removed),
+            "truncated": diff.truncated,
+        },
+        "dst": after.map(|fires| fires.clock_changes(now)).unwrap_or_default(),
+        "runs_per_month": (runs * 10.0).round() / 10.0,
+        "cost_per_month_usd": cost::of_runs(runs, new.policies.overlap_policy, payload_bytes),
+    })
+}

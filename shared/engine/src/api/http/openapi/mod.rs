@@ -1,0 +1,188 @@
+//! The OpenAPI document: made from the same table that the router is served by.
+
+mod kind;
+mod operations;
+mod records;
+mod requests;
+mod schemas;
+mod sets;
+
+use serde_json::{Map, Value, json};
+
+use super::access::Gate;
+
+use operations::in_path;
+pub(super) use operations::{Found, find};
+pub use operations::{OPERATIONS, Operation};
+
+/// The document, as `GET /openapi.json` answers.
+pub fn document() -> Value {
+    let mut paths: Map<String, Value> = Map::new();
+    for operation in OPERATIONS {
+        let path = paths.entry(operation.path).or_insert_with(|| json!({}));
+        path[operation.method.to_ascii_lowercase()] = described(operation);
+    }
+    let mut schemas = schemas::all();
+    schemas.insert("OpenApi".to_owned(), json!({"type": "object"}));
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Belfry",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Schedules that fire, and a record of every fire.",
+            "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
+        },
+        "servers": [{"url": "/api/v1"}],
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
+            },
+        },
+    })
+}
+
+fn described(operation: &Operation) -> Value {
+    let tag = operation.path.split('/').nth(1).unwrap_or_default();
+    let mut described = json!({
+        "operationId": operation.id,
+        "summary": operation.does,
+        "tags": [tag],
+        "parameters": parameters(operation),
+        "responses": responses(operation),
+    });
+    match operation.gate {
+        Gate::Token(scope) => described["security"] = json!([{"token": [scope.as_str()]}]),
+        Gate::Open | Gate::RunToken => described["security"] = json!([]),
+    }
+    if let Some(body) = &operation.body {
+        described["requestBody"] = json!({
+            "required": body.required,
+            "content": {"application/json": {"schema": reference(body.schema)}},
+        });
+    }
+    described
+}
+
+fn parameters(operation: &Operation) -> Vec<Value> {
+    let of_path = operation.path_parameters().map(|name| {
+        let (kind, note) = in_path(name);
+        json!({
+            "name": name, "in": "path", "required": true, "schema": kind.schema(),
+            "description": note,
+        })
+    });
+    let query = operation.query.iter().map(|parameter| ("query", parameter));
+    let headers = operation.headers.iter().map(|parameter| ("header", parameter));
+    let others = query.chain(headers).map(|(place, parameter)| {
+        json!({
+            "name": parameter.name, "in": place, "required": false,
+            "schema": parameter.kind.schema(), "description": parameter.note,
+        })
+    });
+    of_path.chain(others).collect()
+}
+
+fn responses(operation: &Operation) -> Value {
+    let mut responses = Map::new();
+    for (status, _) in operation.answers {
+        let bodies = operation.answers.iter().filter(|(of, _)| of == status);
+        let mut schemas: Vec<_> = bodies.filter_map(|(_, name)| name.map(reference)).collect();
+        let mut response = json!({"description": "done"});
+        let schema = match schemas.len() {
+            0 => Value::Null,
+            1 => schemas.remove(0),
+            _ => json!({"oneOf": schemas}),
+        };
+        if !schema.is_null() {
+            response["content"] = json!({"application/json": {"schema": schema}});
+        }
+        responses.insert(status.to_string(), response);
+    }
+    for status in operation.refused_with() {
+        let response = json!({
+            "description": meaning(status),
+            "content": {"application/problem+json": {"schema": reference("Problem")}},
+        });
+        responses.insert(status.to_string(), response);
+    }
+    Value::Object(responses)
+}
+
+fn reference(name: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{name}")})
+}
+
+/// What a status of refusal means.
+fn meaning(status: u16) -> &'static str {
+    match status {
+        400 => "the body is not JSON, or path or query are not UTF-8",
+        401 => "no verified token",
+        404 => "it does not exist, or is not yours",
+        409 => "the state of things does not allow it",
+        412 => "the schedule is not at the revision of If-Match",
+        413 => "too large",
+        422 => "fields have problems; errors names them",
+        _ => "something behind the API did not answer; try again",
+    }
+}
+
+/// The reference of docs/api.md: a row for each call.
+pub fn reference_table() -> String {
+    let mut text = "| call | does | takes | answers |\n|---|---|---|---|\n".to_owned();
+    for operation in OPERATIONS {
+        let query = operation.query.iter().map(|parameter| format!("`?{}`", parameter.name));
+        let headers = operation.headers.iter().map(|parameter| format!("`{}`", parameter.name));
+        let body = operation.body.as_ref().map(|body| format!("`{}`", body.schema));
+        let takes: Vec<_> = body.into_iter().chain(query).chain(headers).collect();
+        let mut answers: Vec<_> = operation.answers.iter().map(|(s, _)| s.to_string()).collect();
+        answers.dedup();
+        let refusals: Vec<_> = operation.refused_with().iter().map(u16::to_string).collect();
+        text += &format!(
+            "| `{} {}` | {} | {} | {}; {} |\n",
+            operation.method,
+            operation.path,
+            operation.does,
+            takes.join(", "),
+            answers.join(", "),
+            refusals.join(", "),
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_has_a_name_of_its_own() {
+        let mut ids: Vec<_> = OPERATIONS.iter().map(|operation| operation.id).collect();
+        ids.sort_unstable();
+        let all = ids.len();
+        ids.dedup();
+        assert_eq!(ids.len(), all);
+    }
+
+    #[test]
+    fn a_path_without_parameters_goes_before_one_with_some() {
+        let id = |method: &str, path: &[&str]| match find(method, path) {
+            Found::Call(operation) => operation.id.to_owned(),
+            Found::Otherwise(methods) => methods,
+            Found::Nothing => "nothing".to_owned(),
+        };
+        assert_eq!(id("POST", &["schedules", "validate"]), "validate");
+        assert_eq!(id("GET", &["schedules", "validate"]), "POST");
+        assert_eq!(id("GET", &["schedules", "nightly"]), "get_schedule");
+        assert_eq!(id("POST", &["schedules", "nightly"]), "GET, PUT, PATCH, DELETE");
+        assert_eq!(id("GET", &["schedules", "nightly", "dreams"]), "nothing");
+    }
+
+    #[test]
+    fn the_page_of_the_api_has_the_reference_made_from_the_code() {
+        let page = include_str!("../../../../../../docs/api.md");
+        assert!(page.contains(&reference_table()), "run `make api-docs`");
+    }
+}

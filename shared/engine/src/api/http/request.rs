@@ -1,0 +1,206 @@
+//! Requests and answers, read from and written to API Gateway's events.
+
+use std::collections::HashMap;
+
+use aws_lambda_events::apigw::{ApiGatewayV2httpRequest, ApiGatewayV2httpResponse};
+use aws_lambda_events::encodings::{Base64Data, Body};
+use aws_lambda_events::http::{HeaderMap, HeaderValue};
+use belfry_core::encoding::cut;
+use belfry_core::guard::access::{Scopes, is_user};
+use belfry_core::schedule::change::Origin;
+use serde_json::Value;
+
+use super::problem::Problem;
+use crate::schedules::caller::Caller;
+
+/// A request, taken apart.
+pub(super) struct Request {
+    pub(super) method: String,
+    pub(super) segments: Vec<String>,
+    pub(super) request_id: String,
+    query: Vec<(String, String)>,
+    headers: HeaderMap,
+    body: Vec<u8>,
+    caller: Option<Caller>,
+}
+
+/// Every path begins so, behind the name of the stage if it is not the default one.
+pub(super) const BASE: [&str; 2] = ["api", "v1"];
+
+impl Request {
+    pub(super) fn read(event: ApiGatewayV2httpRequest) -> Result<Request, Problem> {
+        let not_utf8 = |what: &str| {
+            let detail = format!("the {what} is not UTF-8");
+            move || Problem::new(400, "Bad request", detail)
+        };
+        let path = event.raw_path.as_deref().unwrap_or("/");
+        let segments = path.split('/').filter(|segment| !segment.is_empty()).map(decode);
+        let segments: Vec<_> = segments.collect::<Option<_>>().ok_or_else(not_utf8("path"))?;
+        let begins = |skip: &usize| segments.iter().skip(*skip).take(BASE.len()).eq(BASE.iter());
+        let Some(skip) = (0..=1).find(begins) else {
+            return Err(Problem::not_found("resource"));
+        };
+        let query = event.raw_query_string.as_deref().unwrap_or_default();
+        let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            Some((decode(&key.replace('+', " "))?, decode(&value.replace('+', " "))?))
+        });
+        let query = pairs.collect::<Option<_>>().ok_or_else(not_utf8("query"))?;
+        let context = event.request_context;
+        let origin = Origin {
+            ip: context.http.source_ip.as_deref().map(cut),
+            user_agent: context.http.user_agent.as_deref().map(cut),
+        };
+        let jwt = context.authorizer.and_then(|authorizer| authorizer.jwt);
+        let caller = jwt.and_then(|jwt| caller(&jwt.claims, origin));
+        let body = event.body.unwrap_or_default();
+        let body = if event.is_base64_encoded { decode_base64(&body)? } else { body.into_bytes() };
+        Ok(Request {
+            method: context.http.method.as_str().to_owned(),
+            segments: segments[skip + BASE.len()..].to_vec(),
+            request_id: context.request_id.unwrap_or_default(),
+            query,
+            headers: event.headers,
+            body,
+            caller,
+        })
+    }
+
+    /// Who asks. Claims come only from the gateway's authorizer: no header can forge them.
+    pub(super) fn caller(&self) -> Result<&Caller, Problem> {
+        let problem = || Problem::unauthorized("the request carries no verified token");
+        self.caller.as_ref().ok_or_else(problem)
+    }
+
+    /// The body as JSON.
+    pub(super) fn json(&self) -> Result<Value, Problem> {
+        serde_json::from_slice(&self.body)
+            .map_err(|e| Problem::unreadable(&format!("is not JSON: {e}")))
+    }
+
+    /// The body as a JSON object with only these fields; no body is an empty object.
+    pub(super) fn small_object(&self, fields: &[&str]) -> Result<Value, Problem> {
+        if self.body.iter().all(u8::is_ascii_whitespace) {
+            return Ok(Value::Object(Default::default()));
+        }
+        let body = self.json()?;
+        let Some(object) = body.as_object() else {
+            return Err(Problem::field("", "must be a JSON object"));
+        };
+        match object.keys().find(|key| !fields.contains(&key.as_str())) {
+            Some(unknown) => Err(Problem::field(unknown, "is not a field of this request")),
+            None => Ok(body),
+        }
+    }
+
+    /// A parameter of the query.
+    pub(super) fn query(&self, name: &str) -> Option<&str> {
+        let found = self.query.iter().find(|(key, _)| key == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// The names of the query's parameters.
+    pub(super) fn parameters(&self) -> impl Iterator<Item = &str> {
+        self.query.iter().map(|(name, _)| name.as_str())
+    }
+
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// The revision the caller saw, if it named one.
+    pub(super) fn if_match(&self) -> Result<Option<u64>, Problem> {
+        match self.header("if-match").map(|text| text.trim().trim_matches('"')) {
+            None | Some("*") => Ok(None),
+            Some(revision) => revision
+                .parse()
+                .map(Some)
+                .map_err(|_| Problem::field("If-Match", "must be a revision, such as 3")),
+        }
+    }
+}
+
+/// What the caller gets.
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) content_type: &'static str,
+    pub(super) headers: Vec<(&'static str, String)>,
+    pub(super) body: Option<String>,
+}
+
+impl Answer {
+    pub(super) fn json(status: u16, body: &Value) -> Answer {
+        Answer { body: Some(body.to_string()), ..Answer::empty(status) }
+    }
+
+    pub(super) fn empty(status: u16) -> Answer {
+        Answer { status, content_type: "application/json", headers: Vec::new(), body: None }
+    }
+
+    pub(super) fn with(mut self, header: &'static str, value: String) -> Answer {
+        self.headers.push((header, value));
+        self
+    }
+
+    pub(super) fn into_event(self) -> ApiGatewayV2httpResponse {
+        let mut headers = HeaderMap::new();
+        headers.insert("content-type", HeaderValue::from_static(self.content_type));
+        headers.insert("cache-control", HeaderValue::from_static("no-store"));
+        for (name, value) in self.headers {
+            if let Ok(value) = HeaderValue::from_str(&value) {
+                headers.insert(name, value);
+            }
+        }
+        let mut response = ApiGatewayV2httpResponse::default();
+        response.status_code = i64::from(self.status);
+        response.headers = headers;
+        response.body = self.body.map(Body::Text);
+        response
+    }
+}
+
+/// The caller of these claims. One without a name, or with a name that no record could keep, is
+/// nobody; so is one that calls itself everybody.
+fn caller(claims: &HashMap<String, String>, origin: Origin) -> Option<Caller> {
+    let sub = claims.get("sub")?;
+    let scopes = claims.get("scope").or_else(|| claims.get("scp"));
+    is_user(sub).then(|| Caller {
+        sub: sub.clone(),
+        scopes: Scopes::parse(scopes.map_or("", String::as_str)),
+        origin: Some(origin),
+    })
+}
+
+pub(super) fn decode(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut place = 0;
+    while place < bytes.len() {
+        let escaped = (bytes[place] == b'%')
+            .then(|| text.get(place + 1..place + 3))
+            .flatten()
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        decoded.push(escaped.unwrap_or(bytes[place]));
+        place += if escaped.is_some() { 3 } else { 1 };
+    }
+    String::from_utf8(decoded).ok()
+}
+
+fn decode_base64(text: &str) -> Result<Vec<u8>, Problem> {
+    serde_json::from_value::<Base64Data>(Value::from(text))
+        .map(|data| data.0)
+        .map_err(|_| Problem::unreadable("is not base64"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_decoded_and_broken_ones_left_alone() {
+        assert_eq!(decode("a%40b%3A").as_deref(), Some("a@b:"));
+        assert_eq!(decode("100%").as_deref(), Some("100%"));
+        assert_eq!(decode("%zz%4").as_deref(), Some("%zz%4"));
+        assert_eq!(decode("%ff"), None);
+    }
+}

@@ -1,0 +1,58 @@
+//! Declared sets, as they are asked for.
+
+use belfry_core::id::{ScheduleId, SetName};
+
+use super::problem::Problem;
+use super::request::{Answer, Request};
+use super::routes::{flag, named, number_from_query, saved};
+use crate::api::sets;
+use crate::api::sets::Wish;
+use crate::app::App;
+use crate::schedules::declare;
+
+/// No larger number of deletes can be meant.
+pub(super) const MAX_DELETES: usize = 10_000;
+
+type Routed = Result<Answer, Problem>;
+
+/// A set brought to what is declared, or what that would do.
+pub(super) async fn put(app: &App, request: &Request, set: &str) -> Routed {
+    answer(app, request, set, flag(request, "dry_run")?).await
+}
+
+/// What a put would do, for those who may only read.
+pub(super) async fn plan(app: &App, request: &Request, set: &str) -> Routed {
+    answer(app, request, set, true).await
+}
+
+async fn answer(app: &App, request: &Request, set: &str, dry_run: bool) -> Routed {
+    let set: SetName = named("set", set)?;
+    let allow_delete = match request.query("allow_delete") {
+        None => None,
+        Some(_) => Some(number_from_query(request, "allow_delete", 0..=MAX_DELETES, 0)?),
+    };
+    let wish = Wish { dry_run, prune: flag(request, "prune")?, allow_delete };
+    let body = request.json()?;
+    // Boxed: it holds the futures of many saves.
+    let done = Box::pin(sets::apply(app, request.caller()?, &set, &body, wish)).await?;
+    Ok(Answer::json(200, &done))
+}
+
+pub(super) async fn list(app: &App, request: &Request) -> Routed {
+    Ok(Answer::json(200, &sets::sets(app, request.caller()?).await?))
+}
+
+pub(super) async fn export(app: &App, request: &Request, set: &str) -> Routed {
+    let set = set.parse().map_err(|_| Problem::not_found("set"))?;
+    Ok(Answer::json(200, &sets::export(app, request.caller()?, &set).await?))
+}
+
+pub(super) async fn adopt(app: &App, request: &Request, set: &str, id: &ScheduleId) -> Routed {
+    let set = named("set", set)?;
+    Ok(saved(&declare::adopt(app, request.caller()?, &set, id).await?))
+}
+
+pub(super) async fn release(app: &App, request: &Request, set: &str, id: &ScheduleId) -> Routed {
+    let set = named("set", set)?;
+    Ok(saved(&declare::release(app, request.caller()?, &set, id).await?))
+}

@@ -1,0 +1,52 @@
+//! The ledger and the change log of a schedule, read.
+
+use belfry_core::id::ScheduleId;
+use belfry_core::instant::{self, Instant};
+use chrono::Duration;
+use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::schedules::caller::Caller;
+use crate::schedules::ledger::{MAX_FIRES, reconcile};
+use crate::schedules::lookup::load;
+use crate::schedules::refusal::Refusal;
+
+/// The window of a ledger nobody asked a beginning of.
+const WINDOW: Duration = Duration::hours(24);
+
+/// What became of every fire of a schedule from `from` (a day before `to`) to `to` (now).
+pub(crate) async fn ledger(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    from: Option<Instant>,
+    to: Option<Instant>,
+) -> Result<Value, Refusal> {
+    let now = app.now();
+    let to = to.unwrap_or_else(|| instant::whole_second(now));
+    let from = from.unwrap_or(to - WINDOW);
+    if to < from {
+        return Err(Refusal::invalid("from", "must not be after to"));
+    }
+    let too_many = || {
+        let message = format!("is too far: a ledger holds at most {MAX_FIRES} fires");
+        Refusal::invalid("to", message)
+    };
+    let (clock, spec) = load(app, caller, id).await?;
+    let ledger = reconcile(app, &clock, &spec, from, to, now).await?;
+    Ok(ledger.ok_or_else(too_many)?.view(from, to))
+}
+
+/// Who changed what, when, newest first.
+pub(crate) async fn changes(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    limit: usize,
+    cursor: Option<&str>,
+) -> Result<Value, Refusal> {
+    let (clock, _) = load(app, caller, id).await?;
+    let page = app.store.changes(id, &clock.owner, limit, cursor).await?;
+    let items: Vec<_> = page.changes.iter().map(|change| change.view()).collect();
+    Ok(json!({"items": items, "next_cursor": page.cursor}))
+}

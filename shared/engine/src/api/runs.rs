@@ -1,0 +1,128 @@
+//! Runs: reading them, asking for one, and hearing how one ended.
+
+use belfry_core::fire::plan::Fire;
+use belfry_core::id::{Cause, RunId, ScheduleId};
+use belfry_core::instant;
+use belfry_core::run::feedback::Feedback;
+use belfry_core::run::{self, Run};
+use belfry_core::schedule::Overlap;
+use belfry_core::schedule::change::{Change, TRIGGERED};
+use serde_json::{Value, json};
+use tracing::info;
+
+use crate::app::App;
+use crate::cloud::run_token;
+use crate::cloud::store::{HistoryQuery, Put};
+use crate::ending::feedback::{Heard, hear};
+use crate::fires::emit::parcel;
+use crate::schedules::caller::Caller;
+use crate::schedules::change::entry;
+use crate::schedules::input::check_size;
+use crate::schedules::lookup::load;
+use crate::schedules::refusal::Refusal;
+
+/// One run.
+pub(crate) async fn one_run(app: &App, caller: &Caller, id: &RunId) -> Result<Value, Refusal> {
+    Ok(owned_run(app, caller, id).await?.view(id))
+}
+
+async fn owned_run(app: &App, caller: &Caller, id: &RunId) -> Result<Run, Refusal> {
+    let run = app.store.run(id).await?;
+    run.filter(|run| caller.acts_for(&run.owner)).ok_or(Refusal::NotFound("run"))
+}
+
+/// The bearer of a run's token, who speaks for its owner. `None`: the token is not the run's.
+pub(crate) async fn executor(
+    app: &App,
+    id: &RunId,
+    token: &str,
+) -> Result<Option<Caller>, Refusal> {
+    if !run_token::matches(&app.settings.run_token_key, id, token) {
+        return Ok(None);
+    }
+    let run = app.store.run(id).await?.ok_or(Refusal::NotFound("run"))?;
+    Ok(Some(Caller::in_the_name_of(&run.owner)))
+}
+
+/// Some of a schedule's runs, newest first.
+pub(crate) async fn history(
+    app: &App,
+    caller: &Caller,
+    schedule: &ScheduleId,
+    wanted: &HistoryQuery,
+) -> Result<Value, Refusal> {
+    let (clock, _) = load(app, caller, schedule).await?;
+    let history = app.store.history(schedule, wanted).await?;
+    // Another owner may have had a schedule of this name before.
+    let own = history.runs.iter().filter(|(_, run)| run.owner == clock.owner);
+    let items: Vec<_> = own.map(|(id, run)| run.view(id)).collect();
+    Ok(json!({"items": items, "next_cursor": history.cursor}))
+}
+
+/// What a caller asks of a run by hand.
+pub(crate) struct Trigger {
+    /// Names the run: unique for each request.
+    pub request_id: String,
+    /// A key of the caller's: asking again with it within a day is asking for the same run.
+    pub idempotency_key: Option<String>,
+    /// What the run is given instead of the schedule's payload.
+    pub payload: Option<Value>,
+    /// The overlap policy it is under instead of the schedule's.
+    pub overlap_policy: Option<Overlap>,
+}
+
+/// Runs a schedule now, beside its clock.
+pub(crate) async fn trigger(
+    app: &App,
+    caller: &Caller,
+    schedule: &ScheduleId,
+    asked: Trigger,
+) -> Result<Value, Refusal> {
+    check_size(asked.payload.as_ref())?;
+    let (clock, _) = load(app, caller, schedule).await?;
+    let now = app.now();
+    let unique = asked.idempotency_key.as_deref().unwrap_or(&asked.request_id);
+    let id = RunId::caused(schedule, instant::whole_second(now), Cause::manual(unique));
+    let id = match &asked.idempotency_key {
+        None => id,
+        Some(key) => app.store.remember_trigger(key, &id, now).await?,
+    };
+    let run = Run {
+        payload: asked.payload,
+        overlap_policy: asked.overlap_policy,
+        ..Run::planned(run::Trigger::Manual, &clock.owner, clock.revision, now, now)
+    };
+    let fire = Fire { id, run };
+    let run = match app.store.put_run(&fire).await? {
+        Put::New => fire.run,
+        Put::Unlaunched(run) => *run,
+        Put::Beyond(_) => return Ok(owned_run(app, caller, &fire.id).await?.view(&fire.id)),
+    };
+    // At the moment of the record: asking again with the same key writes the same entry.
+    let log = entry(&clock, caller, TRIGGERED, run.enqueued_at);
+    app.store.log_trigger(&Change { run_id: Some(fire.id.clone()), ..log }).await?;
+    // If this fails the caller hears of it, and recovery finds the run all the same.
+    let sent = app.queue.send(&[parcel(fire.id.clone(), &run)], now).await;
+    sent.into_iter().collect::<Result<(), _>>()?;
+    info!(run_id = %fire.id, by = caller.sub, "triggered");
+    Ok(run.view(&fire.id))
+}
+
+/// Takes an executor's word on a run. The same word again changes nothing.
+pub(crate) async fn feedback(
+    app: &App,
+    caller: &Caller,
+    id: &RunId,
+    body: &Value,
+) -> Result<Value, Refusal> {
+    let said = Feedback::read(body).map_err(|problem| Refusal::Invalid(vec![problem]))?;
+    let run = owned_run(app, caller, id).await?;
+    match hear(app, id, &run, &said).await? {
+        Heard::Yes => Ok(owned_run(app, caller, id).await?.view(id)),
+        Heard::Before => Ok(run.view(id)),
+        Heard::No(from) => {
+            let (from, to) = (from.as_str(), said.status.as_str());
+            Err(Refusal::Conflict(format!("a run that is {from} cannot become {to}")))
+        }
+    }
+}

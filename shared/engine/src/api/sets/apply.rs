@@ -1,0 +1,220 @@
+//! Applying: a plan carried out. Workflow versions first, then schedules, those that others follow
+//! before those; deletes last, and only if the rest was done, so that nothing is taken away in favour
+//! of something that did not come.
+
+use belfry_core::declare::set::declaration::{Declaration, Declared};
+use belfry_core::declare::set::plan::{Action, Item};
+use belfry_core::id::{ScheduleId, SetName};
+use belfry_core::invalid::Invalid;
+use chrono::Duration;
+use futures::{FutureExt, StreamExt, stream};
+use tracing::error;
+
+use super::Version;
+use crate::app::App;
+use crate::schedules::caller::Caller;
+use crate::schedules::declare::{declare, withdraw};
+use crate::schedules::refusal::Refusal;
+use crate::schedules::workflows::publish;
+
+/// Schedules changed in one call: each settles its fires, and a caller waits. The rest is for the
+/// next call.
+const MAX_CHANGES: usize = 200;
+/// Changes under way at once.
+const CONCURRENCY: usize = 8;
+/// Nothing is begun after so long: gateways give up after half a minute.
+const PATIENCE: Duration = Duration::seconds(15);
+
+/// What became of a part of a plan.
+pub(super) enum Outcome {
+    /// It was done.
+    Done,
+    /// There was nothing to do, or nothing was to be done.
+    Nothing,
+    /// It is not as it was planned from; nothing was done.
+    Conflict(String),
+    /// It could not be done.
+    Failed(String),
+    /// Not now: its maker made too many.
+    Wait {
+        /// Why.
+        why: String,
+        /// When to try again.
+        seconds: i64,
+    },
+    /// It was not come to.
+    Pending(&'static str),
+}
+
+impl Outcome {
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Outcome::Done => "done",
+            Outcome::Nothing => "nothing",
+            Outcome::Conflict(_) => "conflict",
+            Outcome::Failed(_) => "failed",
+            Outcome::Wait { .. } | Outcome::Pending(_) => "pending",
+        }
+    }
+
+    pub(super) fn message(&self) -> Option<&str> {
+        match self {
+            Outcome::Done | Outcome::Nothing => None,
+            Outcome::Pending(why) => Some(why),
+            Outcome::Conflict(why) | Outcome::Failed(why) | Outcome::Wait { why, .. } => Some(why),
+        }
+    }
+
+    fn of<T>(result: Result<T, Refusal>) -> Outcome {
+        match result {
+            Ok(_) => Outcome::Done,
+            Err(Refusal::Stale { current: 0 }) => {
+                Outcome::Conflict("was deleted since it was planned".to_owned())
+            }
+            Err(Refusal::Stale { current }) => {
+                Outcome::Conflict(format!("is at revision {current} since it was planned"))
+            }
+            Err(Refusal::TooMany { why, wait }) => {
+                Outcome::Wait { why, seconds: wait.num_seconds() + 1 }
+            }
+            Err(Refusal::Invalid(problems)) => {
+                let texts: Vec<_> = problems.iter().map(Invalid::to_string).collect();
+                Outcome::Failed(texts.join("; "))
+            }
+            // A fault is the operator's to read, not the caller's.
+            Err(Refusal::Fault(fault)) => {
+                error!(%fault, "part of a set failed");
+                Outcome::Failed("something behind the API did not answer; try again".to_owned())
+            }
+            Err(refusal) => Outcome::Failed(refusal.to_string()),
+        }
+    }
+}
+
+/// Carries out what was planned. Answers with what became of each workflow version, and of each
+/// item.
+pub(super) async fn carry_out(
+    app: &App,
+    caller: &Caller,
+    set: &SetName,
+    declaration: &Declaration,
+    workflows: &[Version<'_>],
+    items: &[Item],
+) -> (Vec<Outcome>, Vec<Outcome>) {
+    let mut published = Vec::with_capacity(workflows.len());
+    for version in workflows {
+        let declared = version.declared;
+        published.push(match version.refused.is_none() && version.is_new {
+            false => Outcome::Nothing,
+            true => {
+                let (id, body) = (&declared.workflow_id, &declared.body);
+                Outcome::of(publish(app, caller, id, declared.version, body).await)
+            }
+        });
+    }
+    let mut outcomes: Vec<_> = items.iter().map(|item| before(declaration, item)).collect();
+    let deadline = app.now() + PATIENCE;
+    let mut room = MAX_CHANGES;
+    let last = items.iter().map(|item| item.wave).max().unwrap_or(0);
+    for wave in 0..=last {
+        let saves = |item: &Item| {
+            item.wave == wave && matches!(item.action, Action::Create | Action::Update)
+        };
+        let places = to_do(items, &outcomes, saves);
+        let places: Vec<_> = places.into_iter().take(room).collect();
+        room -= places.len();
+        let save = |place: &usize| {
+            let item = &items[*place];
+            let declared = item.place.map(|place| &declaration.schedules[place]);
+            save(app, caller, set, item, declared, deadline).boxed()
+        };
+        settle(&mut outcomes, &places, places.iter().map(save).collect()).await;
+    }
+    let is_delete = |item: &Item| item.action == Action::Delete;
+    let lost = |outcome: &Outcome| matches!(outcome, Outcome::Conflict(_) | Outcome::Failed(_));
+    let waits = |outcome: &Outcome| matches!(outcome, Outcome::Pending(_) | Outcome::Wait { .. });
+    let others = || items.iter().zip(&outcomes).filter(|(item, _)| !is_delete(item));
+    let is_refused = items.iter().any(|item| item.action == Action::Refused)
+        || workflows.iter().any(|version| version.refused.is_some());
+    let is_lost =
+        is_refused || published.iter().any(lost) || others().any(|(_, outcome)| lost(outcome));
+    let is_waiting = others().any(|(_, outcome)| waits(outcome));
+    let deletes = to_do(items, &outcomes, is_delete);
+    if is_lost {
+        for place in deletes {
+            outcomes[place] = Outcome::Failed("kept, since not all of the rest was done".into());
+        }
+    } else if !is_waiting {
+        let places: Vec<_> = deletes.into_iter().take(room).collect();
+        let delete = |place: &usize| {
+            let item = &items[*place];
+            delete(app, caller, set, &item.schedule_id, item.revision, deadline).boxed()
+        };
+        settle(&mut outcomes, &places, places.iter().map(delete).collect()).await;
+    }
+    (published, outcomes)
+}
+
+/// What is known of an item before anything is done.
+fn before(declaration: &Declaration, item: &Item) -> Outcome {
+    if !item.action.changes() {
+        return Outcome::Nothing;
+    }
+    match declaration.planned.get(&item.schedule_id) {
+        Some(planned) if *planned != item.revision => {
+            let (from, is) = (planned, item.revision);
+            Outcome::Conflict(format!("was planned from revision {from} and is at {is}"))
+        }
+        _ => Outcome::Pending("for the next call"),
+    }
+}
+
+fn to_do(items: &[Item], outcomes: &[Outcome], wanted: impl Fn(&Item) -> bool) -> Vec<usize> {
+    let open = |place: &usize| matches!(outcomes[*place], Outcome::Pending(_));
+    (0..items.len()).filter(|place| wanted(&items[*place])).filter(open).collect()
+}
+
+async fn settle(
+    outcomes: &mut [Outcome],
+    places: &[usize],
+    work: Vec<futures::future::BoxFuture<'_, Outcome>>,
+) {
+    let became: Vec<_> = stream::iter(work).buffered(CONCURRENCY).collect().await;
+    for (place, outcome) in places.iter().zip(became) {
+        outcomes[*place] = outcome;
+    }
+}
+
+async fn save(
+    app: &App,
+    caller: &Caller,
+    set: &SetName,
+    item: &Item,
+    declared: Option<&Declared>,
+    deadline: belfry_core::instant::Instant,
+) -> Outcome {
+    let Some(declared) = declared else { return Outcome::Nothing };
+    if app.now() > deadline {
+        return Outcome::Pending("for the next call");
+    }
+    let (id, body) = (&item.schedule_id, &declared.body);
+    Outcome::of(declare(app, caller, set, id, body, Some(item.revision)).await)
+}
+
+async fn delete(
+    app: &App,
+    caller: &Caller,
+    set: &SetName,
+    id: &ScheduleId,
+    revision: u64,
+    deadline: belfry_core::instant::Instant,
+) -> Outcome {
+    if app.now() > deadline {
+        return Outcome::Pending("for the next call");
+    }
+    match withdraw(app, caller, set, id, Some(revision)).await {
+        // Somebody else was quicker.
+        Err(Refusal::NotFound(_)) => Outcome::Done,
+        deleted => Outcome::of(deleted),
+    }
+}

@@ -1,0 +1,307 @@
+//! Sets: what a declaration would do to a set, what there is in it, and which there are.
+
+mod apply;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use belfry_core::declare::set::declaration::{Declaration, DeclaredWorkflow, declared};
+use belfry_core::declare::set::plan::{self, Action, Found, Item, Scene};
+use belfry_core::id::{ScheduleId, SetName, WorkflowId};
+use belfry_core::schedule::definition::Definition;
+use belfry_core::workflow::{Completion, MAX_DEFINITION, Target};
+use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::cloud::targets::url_problem;
+use crate::schedules::caller::Caller;
+use crate::schedules::lookup::resolve_version;
+use crate::schedules::refusal::Refusal;
+use apply::{Outcome, carry_out};
+
+/// Schedules read at once.
+const PAGE: usize = 50;
+/// A function's answer may be 6 MB; the rest is for what wraps it.
+const MAX_ANSWER: usize = 5 * 1024 * 1024;
+
+/// How a declaration is meant.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wish {
+    /// Only say what would be done.
+    pub dry_run: bool,
+    /// Delete members that are not declared.
+    pub prune: bool,
+    /// So many deletes are meant, however many that is.
+    pub allow_delete: Option<usize>,
+}
+
+/// What is to be done about a workflow version.
+pub(super) struct Version<'a> {
+    pub(super) declared: &'a DeclaredWorkflow,
+    /// Whether it is to be published; it is there already otherwise.
+    pub(super) is_new: bool,
+    pub(super) refused: Option<String>,
+}
+
+/// Brings a set of the caller's to what `body` declares, or says what that would do. What cannot be
+/// done does not keep the rest from being done; the answer says what became of each.
+pub(crate) async fn apply(
+    app: &App,
+    caller: &Caller,
+    set: &SetName,
+    body: &Value,
+    wish: Wish,
+) -> Result<Value, Refusal> {
+    let house = &app.settings.house;
+    let declaration = Declaration::parse(body, set, house).map_err(Refusal::Invalid)?;
+    let members: BTreeSet<_> = ids_of(app, caller, set).await?;
+    let afters = declaration.schedules.iter().flat_map(|d| d.definition.after_schedule_id.clone());
+    let names = declaration.schedules.iter().map(|d| d.schedule_id.clone());
+    let found = found(app, names.chain(afters).chain(members.iter().cloned())).await?;
+    let workflows = workflows(app, caller, &declaration).await?;
+    let versions = versions(app, caller, &declaration, &found, &workflows).await?;
+    let scene = Scene {
+        caller: &caller.sub,
+        set,
+        found: &found,
+        members: &members,
+        versions: &versions,
+        prune: wish.prune,
+        now: app.now(),
+    };
+    let items = plan::plan(&declaration, &scene);
+    let deletes = items.iter().filter(|item| item.action == Action::Delete).count();
+    let guard = plan::guard(members.len(), deletes, wish.allow_delete);
+    let (published, outcomes) = match (wish.dry_run, &guard) {
+        (true, _) => (Vec::new(), Vec::new()),
+        (false, Some(why)) => return Err(Refusal::Conflict(why.clone())),
+        (false, None) => carry_out(app, caller, set, &declaration, &workflows, &items).await,
+    };
+    let schedules: Vec<_> = items
+        .iter()
+        .enumerate()
+        .map(|(place, item)| told(item.view(), outcomes.get(place), item.action == Action::Refused))
+        .collect();
+    let workflows = workflows.iter().enumerate().map(|(place, version)| {
+        let action = match (&version.refused, version.is_new) {
+            (Some(_), _) => "refused",
+            (None, true) => "publish",
+            (None, false) => "unchanged",
+        };
+        let view = json!({
+            "workflow_id": version.declared.workflow_id,
+            "version": version.declared.version,
+            "place": place,
+            "action": action,
+            "message": version.refused,
+        });
+        told(view, published.get(place), version.refused.is_some())
+    });
+    let workflows: Vec<_> = workflows.collect();
+    let waits = |outcome: &&Outcome| matches!(outcome, Outcome::Pending(_) | Outcome::Wait { .. });
+    Ok(json!({
+        "set": set,
+        "dry_run": wish.dry_run,
+        "prune": wish.prune,
+        "counts": counts(&items),
+        "guard": guard,
+        "remaining": outcomes.iter().filter(waits).count(),
+        "workflows": workflows,
+        "schedules": schedules,
+    }))
+}
+
+/// A set as it would be declared.
+pub(crate) async fn export(app: &App, caller: &Caller, set: &SetName) -> Result<Value, Refusal> {
+    let ids = ids_of(app, caller, set).await?;
+    if ids.is_empty() {
+        return Err(Refusal::NotFound("set"));
+    }
+    let found = found(app, ids.into_iter()).await?;
+    let of_set = |(_, one): &(&ScheduleId, &Found)| one.set.as_ref() == Some(set);
+    let schedules = found.iter().filter(of_set);
+    let house = &app.settings.house;
+    let schedules: Vec<_> =
+        schedules.map(|(id, one)| declared(id, &one.definition, house)).collect();
+    let bound: BTreeSet<_> = found
+        .values()
+        .filter_map(|one| Some((&one.definition.workflow_id, one.definition.version?)))
+        .collect();
+    let mut workflows = Vec::new();
+    for (id, version) in bound {
+        // What is everybody's or somebody else's is not this set's to publish.
+        if app.store.workflow_owner(id).await?.as_deref() == Some(caller.sub.as_str())
+            && let Some(workflow) = app.workflow(id, version).await?
+        {
+            let mut shown =
+                json!({"workflow_id": id, "version": version, "target": workflow.target});
+            if !workflow.definition.is_null() {
+                shown["definition"] = workflow.definition.clone();
+            }
+            if workflow.completion != Completion::default() {
+                shown["completion"] = json!(workflow.completion);
+            }
+            workflows.push(shown);
+        }
+    }
+    let export = json!({"set": set, "workflows": workflows, "schedules": schedules});
+    if export.to_string().len() > MAX_ANSWER {
+        return Err(Refusal::Conflict("the set is larger than an answer may be".to_owned()));
+    }
+    Ok(export)
+}
+
+/// The caller's sets, and how many schedules each has.
+pub(crate) async fn sets(app: &App, caller: &Caller) -> Result<Value, Refusal> {
+    let mut sizes: BTreeMap<SetName, usize> = BTreeMap::new();
+    for (set, _) in app.store.members(&caller.sub, None).await? {
+        *sizes.entry(set).or_default() += 1;
+    }
+    let item = |(set, size): (&SetName, &usize)| json!({"set": set, "schedules": size});
+    Ok(json!({"items": sizes.iter().map(item).collect::<Vec<_>>()}))
+}
+
+async fn ids_of(
+    app: &App,
+    caller: &Caller,
+    set: &SetName,
+) -> Result<BTreeSet<ScheduleId>, Refusal> {
+    let members = app.store.members(&caller.sub, Some(set)).await?;
+    Ok(members.into_iter().map(|(_, id)| id).collect())
+}
+
+async fn found(
+    app: &App,
+    ids: impl Iterator<Item = ScheduleId>,
+) -> Result<BTreeMap<ScheduleId, Found>, Refusal> {
+    let ids: Vec<_> = ids.collect::<BTreeSet<_>>().into_iter().collect();
+    let mut found = BTreeMap::new();
+    for some in ids.chunks(PAGE) {
+        for (clock, spec) in app.store.schedules_now(some).await? {
+            let definition = Definition::of(&clock, &spec);
+            let one = Found {
+                owner: clock.owner,
+                set: spec.set,
+                revision: clock.revision,
+                created_at: clock.created_at,
+                definition,
+            };
+            found.insert(clock.schedule_id, one);
+        }
+    }
+    Ok(found)
+}
+
+async fn workflows<'a>(
+    app: &App,
+    caller: &Caller,
+    declaration: &'a Declaration,
+) -> Result<Vec<Version<'a>>, Refusal> {
+    let mut versions = Vec::with_capacity(declaration.workflows.len());
+    for declared in &declaration.workflows {
+        let (id, number) = (&declared.workflow_id, declared.version);
+        let owner = app.store.workflow_owner(id).await?;
+        let there = app.store.workflow(id, number).await?;
+        let refused = if owner.is_some_and(|owner| !caller.acts_for(&owner)) {
+            Some(format!("workflow {id} is a name that cannot be used"))
+        } else if there.as_ref().is_some_and(|there| *there != declared.workflow) {
+            Some(format!("version {number} exists and differs; a version never changes"))
+        } else {
+            unfit(app, declared)
+        };
+        versions.push(Version { declared, is_new: there.is_none(), refused });
+    }
+    Ok(versions)
+}
+
+/// What publishing would refuse.
+fn unfit(app: &App, declared: &DeclaredWorkflow) -> Option<String> {
+    if declared.workflow.definition.to_string().len() > MAX_DEFINITION {
+        return Some(format!("definition: must be at most {MAX_DEFINITION} bytes"));
+    }
+    match &declared.workflow.target {
+        Target::Http { url } => url_problem(url, &app.settings.reachable)
+            .map(|problem| format!("target.url: {problem}")),
+        _ => None,
+    }
+}
+
+/// The workflow version of each declared schedule, as it will be when the declared ones are published.
+async fn versions(
+    app: &App,
+    caller: &Caller,
+    declaration: &Declaration,
+    found: &BTreeMap<ScheduleId, Found>,
+    workflows: &[Version<'_>],
+) -> Result<Vec<Result<u32, String>>, Refusal> {
+    let mut coming: BTreeMap<&WorkflowId, BTreeSet<u32>> = BTreeMap::new();
+    for version in workflows.iter().filter(|version| version.refused.is_none()) {
+        coming.entry(&version.declared.workflow_id).or_default().insert(version.declared.version);
+    }
+    let mut known: BTreeMap<_, Result<u32, String>> = BTreeMap::new();
+    let mut versions = Vec::with_capacity(declaration.schedules.len());
+    for declared in &declaration.schedules {
+        let definition = &declared.definition;
+        let id = &definition.workflow_id;
+        let here = coming.get(id);
+        if let Some(version) = definition.version
+            && here.is_some_and(|here| here.contains(&version))
+        {
+            versions.push(Ok(version));
+            continue;
+        }
+        let bound = found.get(&declared.schedule_id).map(|found| &found.definition.workflow_id);
+        let bound = bound.filter(|bound| *bound == id);
+        let key = (id, definition.version, bound.is_some());
+        let stored = match known.get(&key) {
+            Some(stored) => stored.clone(),
+            None => {
+                let resolved = resolve_version(app, caller, &caller.sub, definition, bound).await;
+                let stored = match resolved {
+                    Ok(version) => Ok(version),
+                    Err(Refusal::Invalid(problems)) => {
+                        Err(problems.iter().map(ToString::to_string).collect())
+                    }
+                    Err(refusal) => return Err(refusal),
+                };
+                known.insert(key, stored.clone());
+                stored
+            }
+        };
+        let newest = here.and_then(|here| here.last().copied());
+        versions.push(match (stored, newest) {
+            (Ok(stored), Some(newest)) if definition.version.is_none() => Ok(stored.max(newest)),
+            (Err(_), Some(newest)) if definition.version.is_none() => Ok(newest),
+            (stored, _) => stored,
+        });
+    }
+    Ok(versions)
+}
+
+fn counts(items: &[Item]) -> Value {
+    let count = |action: Action| items.iter().filter(|item| item.action == action).count();
+    json!({
+        "create": count(Action::Create),
+        "update": count(Action::Update),
+        "unchanged": count(Action::Unchanged),
+        "delete": count(Action::Delete),
+        "undeclared": count(Action::Undeclared),
+        "refused": count(Action::Refused),
+    })
+}
+
+/// A part of the plan with what became of it.
+fn told(mut view: Value, outcome: Option<&Outcome>, is_refused: bool) -> Value {
+    let word = match outcome {
+        _ if is_refused => "refused",
+        None => "planned",
+        Some(outcome) => outcome.word(),
+    };
+    view["outcome"] = json!(word);
+    if let Some(message) = outcome.and_then(Outcome::message) {
+        view["message"] = json!(message);
+    }
+    if let Some(Outcome::Wait { seconds, .. }) = outcome {
+        view["retry_after_s"] = json!(seconds);
+    }
+    view
+}

@@ -1,0 +1,277 @@
+//! The launch queue: holds each fire until its second.
+
+use std::collections::HashMap;
+
+use aws_sdk_sqs::Client;
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use belfry_core::instant::Instant;
+use chrono::Duration;
+use futures::{FutureExt, StreamExt, stream};
+use sha2::{Digest, Sha256};
+
+use crate::cloud::message::{self, Message};
+use crate::cloud::store::MAX_STATEMENTS;
+use crate::cloud::throttle::Gate;
+use crate::fault::{Fault, sdk};
+use crate::settings::Settings;
+
+/// SQS takes no more in one call.
+const MAX_BATCH: usize = 10;
+/// Fires in one message: what a launcher asks of the tables with one call.
+pub const MAX_FIRES: usize = MAX_STATEMENTS;
+/// How long before its second a message is there at the latest: time to be received, and to have its
+/// schedules read.
+const AHEAD: Duration = Duration::milliseconds(100);
+/// SQS refuses longer delays; the launcher hands an early message back for the rest.
+const MAX_DELAY_S: i64 = 900;
+/// Calls under way at once.
+const CONCURRENCY: usize = 16;
+
+/// The launch queue.
+#[derive(Clone)]
+pub struct Queue {
+    client: Client,
+    url: String,
+    dead_letters_url: String,
+    sends: Gate,
+}
+
+/// A message that was delivered too often.
+pub struct DeadLetter {
+    /// What it says.
+    pub body: String,
+    receipt: String,
+}
+
+/// A message and the owner whose share of the queue it takes.
+#[derive(Clone, Debug)]
+pub struct Parcel {
+    /// What is sent.
+    pub message: Message,
+    /// Fair queues share their throughput between owners.
+    pub owner: String,
+}
+
+impl Queue {
+    /// The queue of a deployment. As many batches are sent at once as `sends` lets through.
+    pub fn new(client: Client, settings: &Settings, sends: Gate) -> Queue {
+        Queue {
+            client,
+            url: settings.launch_queue_url.clone(),
+            dead_letters_url: settings.dead_letter_queue_url.clone(),
+            sends,
+        }
+    }
+
+    /// Sends every parcel so that it arrives no later than its second, with others of its owner and
+    /// second in one message, ten messages to a call. Answers for each parcel, in order.
+    pub async fn send(&self, parcels: &[Parcel], now: Instant) -> Vec<Result<(), Fault>> {
+        let letters = pack(parcels, now);
+        let batches: Vec<_> = letters.chunks(MAX_BATCH).map(|batch| self.post(batch)).collect();
+        let posted: Vec<_> = stream::iter(batches).buffered(CONCURRENCY).collect().await;
+        let mut answers: Vec<_> = parcels.iter().map(|_| Ok(())).collect();
+        for (letter, posted) in letters.iter().zip(posted.into_iter().flatten()) {
+            let Err(problem) = posted else { continue };
+            for place in &letter.places {
+                let doing = format!("send {}", parcels[*place].message.run_id);
+                answers[*place] = Err(Fault { doing, source: problem.clone().into() });
+            }
+        }
+        answers
+    }
+
+    /// Sends a fire that came with others once more, alone, to arrive after so many seconds.
+    pub async fn send_apart(
+        &self,
+        fire: &Message,
+        group: Option<&str>,
+        after_s: i64,
+    ) -> Result<(), Fault> {
+        let letter = Letter {
+            places: vec![0],
+            body: message::write(&[fire]),
+            group: group.map(str::to_owned),
+            delay_s: seconds(after_s),
+        };
+        let posted = self.post(&[letter]).await.into_iter().collect::<Result<(), _>>();
+        let doing = || format!("send {} apart", fire.run_id);
+        posted.map_err(|problem| Fault { doing: doing(), source: problem.into() })
+    }
+
+    /// One call. Answers for each letter, in order: a failed one fails alone.
+    async fn post(&self, letters: &[Letter]) -> Vec<Result<(), String>> {
+        let all_fail = |problem: String| letters.iter().map(|_| Err(problem.clone())).collect();
+        let mut request = self.client.send_message_batch().queue_url(&self.url);
+        for (place, letter) in letters.iter().enumerate() {
+            let entry = SendMessageBatchRequestEntry::builder()
+                .id(place.to_string())
+                .message_body(&letter.body)
+                .delay_seconds(letter.delay_s)
+                .set_message_group_id(letter.group.clone())
+                .build();
+            match entry {
+                Ok(entry) => request = request.entries(entry),
+                Err(error) => return all_fail(sdk("build message")(error).to_string()),
+            }
+        }
+        let _turn = self.sends.turn().await;
+        let answer = match request.send().boxed().await {
+            Ok(answer) => answer,
+            Err(error) => return all_fail(sdk("call the queue")(error).to_string()),
+        };
+        let unheard = "the queue did not answer for it".to_owned();
+        let mut answers: Vec<_> = letters.iter().map(|_| Err(unheard.clone())).collect();
+        let place_of = |id: &str| id.parse().ok().filter(|place: &usize| *place < letters.len());
+        for place in answer.successful().iter().filter_map(|sent| place_of(sent.id())) {
+            answers[place] = Ok(());
+        }
+        for failed in answer.failed() {
+            if let Some(place) = place_of(failed.id()) {
+                answers[place] = Err(failed.message().unwrap_or(failed.code()).to_owned());
+            }
+        }
+        answers
+    }
+
+    /// Some dead letters; they come again later unless they are buried.
+    pub async fn dead_letters(&self) -> Result<Vec<DeadLetter>, Fault> {
+        let received = self
+            .client
+            .receive_message()
+            .queue_url(&self.dead_letters_url)
+            .max_number_of_messages(MAX_BATCH as i32)
+            .send()
+            .boxed()
+            .await
+            .map_err(sdk("receive dead letters"))?;
+        let letter = |message: aws_sdk_sqs::types::Message| DeadLetter {
+            body: message.body.unwrap_or_default(),
+            receipt: message.receipt_handle.unwrap_or_default(),
+        };
+        Ok(received.messages.unwrap_or_default().into_iter().map(letter).collect())
+    }
+
+    /// Deletes a dead letter that was dealt with.
+    pub async fn bury(&self, letter: &DeadLetter) -> Result<(), Fault> {
+        self.client
+            .delete_message()
+            .queue_url(&self.dead_letters_url)
+            .receipt_handle(&letter.receipt)
+            .send()
+            .boxed()
+            .await
+            .map_err(sdk("delete dead letter"))?;
+        Ok(())
+    }
+
+    /// Hides a delivered message for a while: it is too early, or its target needs a rest.
+    pub async fn hide(&self, receipt: &str, seconds: i64) -> Result<(), Fault> {
+        // Twelve hours is the longest SQS hides a message.
+        let seconds = i32::try_from(seconds.clamp(0, 43_200)).unwrap_or(0);
+        self.client
+            .change_message_visibility()
+            .queue_url(&self.url)
+            .receipt_handle(receipt)
+            .visibility_timeout(seconds)
+            .send()
+            .boxed()
+            .await
+            .map_err(sdk("hide message"))?;
+        Ok(())
+    }
+}
+
+/// A message on its way.
+struct Letter {
+    /// Which of the parcels it holds.
+    places: Vec<usize>,
+    body: String,
+    group: Option<String>,
+    delay_s: i32,
+}
+
+/// Parcels of the same owner that arrive in the same second share a message; it goes where its first
+/// would.
+fn pack(parcels: &[Parcel], now: Instant) -> Vec<Letter> {
+    let mut packs: Vec<(Vec<usize>, i32)> = Vec::new();
+    let mut open: HashMap<(&str, i32), usize> = HashMap::new();
+    for (place, parcel) in parcels.iter().enumerate() {
+        let delay_s = delay_seconds(parcel.message.launch_at, now);
+        let pack = open.entry((&parcel.owner, delay_s)).or_insert(usize::MAX);
+        match packs.get_mut(*pack).filter(|(places, _)| places.len() < MAX_FIRES) {
+            Some((places, _)) => places.push(place),
+            None => {
+                *pack = packs.len();
+                packs.push((vec![place], delay_s));
+            }
+        }
+    }
+    let letter = |(places, delay_s): (Vec<usize>, i32)| {
+        let fires: Vec<_> = places.iter().map(|place| &parcels[*place].message).collect();
+        let group = places.first().map(|first| group(&parcels[*first].owner));
+        Letter { body: message::write(&fires), group, delay_s, places }
+    };
+    packs.into_iter().map(letter).collect()
+}
+
+/// Rounded down: the launcher waits for the rest of the second, so that a fire is never late by the
+/// queue's coarseness.
+fn delay_seconds(launch_at: Instant, now: Instant) -> i32 {
+    seconds((launch_at - now - AHEAD).num_seconds())
+}
+
+fn seconds(delay: i64) -> i32 {
+    delay.clamp(0, MAX_DELAY_S) as i32
+}
+
+/// A message group takes a limited alphabet and length; an owner's name may not.
+pub(crate) fn group(owner: &str) -> String {
+    let fits =
+        !owner.is_empty() && owner.len() <= 128 && owner.chars().all(|c| c.is_ascii_graphic());
+    if fits { owner.to_owned() } else { hex::encode(Sha256::digest(owner)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_arrives_in_the_second_before_its_time() {
+        let now: Instant = "2026-01-01T00:00:00.300Z".parse().unwrap();
+        let at = |ms| now + Duration::milliseconds(ms);
+        assert_eq!(delay_seconds(at(4_700), now), 4);
+        assert_eq!(delay_seconds(at(5_050), now), 4);
+        assert_eq!(delay_seconds(at(5_100), now), 5);
+        assert_eq!(delay_seconds(at(999), now), 0);
+        assert_eq!(delay_seconds(at(-5_000), now), 0);
+        assert_eq!(delay_seconds(at(3_600_000), now), 900);
+    }
+
+    #[test]
+    fn fires_of_an_owner_and_a_second_share_messages() {
+        let now: Instant = "2026-01-01T00:00:00Z".parse().unwrap();
+        let parcel = |owner: &str, after_ms| {
+            let launch_at = now + Duration::milliseconds(after_ms);
+            let run_id = "report@2026-01-01T00:00:00Z".parse().unwrap();
+            let message = Message { run_id, revision: 1, launch_at, ahead: false };
+            Parcel { message, owner: owner.to_owned() }
+        };
+        let mut parcels: Vec<_> = (0..27).map(|_| parcel("ann", 5_100)).collect();
+        parcels.extend([parcel("bob", 5_100), parcel("ann", 6_100), parcel("ann", 6_000)]);
+        let letters = pack(&parcels, now);
+        let places: Vec<_> = letters.iter().map(|letter| letter.places.clone()).collect();
+        let first: Vec<_> = (0..25).collect();
+        assert_eq!(places, [first, vec![25, 26, 29], vec![27], vec![28]]);
+        let delays: Vec<_> = letters.iter().map(|letter| letter.delay_s).collect();
+        assert_eq!(delays, [5, 5, 5, 6]);
+        assert_eq!(message::read::<Message>(&letters[1].body).unwrap().len(), 3);
+        assert_eq!(letters[2].group.as_deref(), Some("bob"));
+    }
+
+    #[test]
+    fn every_owner_has_a_group() {
+        assert_eq!(group("auth0|ann"), "auth0|ann");
+        assert_eq!(group("ann müller").len(), 64);
+        assert_eq!(group(&"x".repeat(200)).len(), 64);
+    }
+}

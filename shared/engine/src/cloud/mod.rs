@@ -1,0 +1,11 @@
+//! The cloud: calls AWS and decides nothing.
+
+pub mod bus;
+pub mod launch_queue;
+pub mod message;
+pub(crate) mod run_token;
+pub mod store;
+pub mod targets;
+pub mod throttle;
+pub mod tick_queue;
+pub(crate) mod together;

@@ -1,0 +1,174 @@
+//! Backfills: records beside the clock, in the due index while they go on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
+use belfry_core::fire::backfill::{Backfill, State};
+use belfry_core::id::{RunId, ScheduleId};
+use belfry_core::instant::{self, Instant};
+use belfry_core::run::Status;
+use futures::FutureExt;
+
+use super::runs::read_run;
+use super::schedules::{Change, saved};
+use super::{
+    FORMAT, Item, MAX_BATCH, Saved, Store, conditions, number, part_key, run_key, string, text,
+};
+use crate::cloud::store::tables::{BACKFILL, DUE_SHARD, EXPIRES_AT, NEXT_RUN_AT, RUN_AT};
+use crate::fault::{Fault, Unreadable, sdk};
+
+impl Store {
+    /// One backfill, as it is at this moment.
+    pub async fn backfill(
+        &self,
+        schedule: &ScheduleId,
+        backfill_id: &str,
+    ) -> Result<Option<Backfill>, Fault> {
+        let answer = self
+            .client
+            .get_item()
+            .table_name(&self.schedules)
+            .set_key(Some(part_key(schedule, &part(backfill_id))))
+            .consistent_read(true)
+            .send()
+            .boxed()
+            .await
+            .map_err(sdk(format!("read backfill {backfill_id} of {schedule}")))?;
+        answer.item.map(|item| read_backfill(schedule, item)).transpose()
+    }
+
+    /// The backfills of a schedule.
+    pub async fn backfills(&self, schedule: &ScheduleId) -> Result<Vec<Backfill>, Fault> {
+        let mut found = Vec::new();
+        let mut start = None;
+        loop {
+            let page = self
+                .client
+                .query()
+                .table_name(&self.schedules)
+                .consistent_read(true)
+                .key_condition_expression("schedule_id = :id AND begins_with(sk, :backfill)")
+                .expression_attribute_values(":id", text(schedule.as_str()))
+                .expression_attribute_values(":backfill", text(BACKFILL))
+                .set_exclusive_start_key(start)
+                .send()
+                .boxed()
+                .await
+                .map_err(sdk(format!("list backfills of {schedule}")))?;
+            for item in page.items.unwrap_or_default() {
+                found.push(read_backfill(schedule, item)?);
+            }
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Writes a new backfill and its entry in the change log. The tick looks at it from `look_at` on.
+    pub async fn create_backfill(
+        &self,
+        schedule: &ScheduleId,
+        backfill: &Backfill,
+        look_at: Instant,
+        change: &Change,
+    ) -> Result<Saved, Fault> {
+        let doing = format!("create backfill {} of {schedule}", backfill.backfill_id);
+        let put = Put::builder()
+            .table_name(&self.schedules)
+            .set_item(Some(self.backfill_item(schedule, backfill, look_at)?))
+            .condition_expression(conditions::BACKFILL_IS_NEW)
+            .build()
+            .map_err(sdk(doing.clone()))?;
+        let writes =
+            vec![TransactWriteItem::builder().put(put).build(), self.put_change(schedule, change)?];
+        Ok(saved(&self.write_together(writes, &doing).await?))
+    }
+
+    /// Writes how far a backfill came, if nobody else did since it was at version `seen`.
+    pub async fn save_backfill(
+        &self,
+        schedule: &ScheduleId,
+        seen: u64,
+        backfill: &Backfill,
+        look_at: Instant,
+    ) -> Result<Saved, Fault> {
+        let saved = self
+            .client
+            .put_item()
+            .table_name(&self.schedules)
+            .set_item(Some(self.backfill_item(schedule, backfill, look_at)?))
+            .condition_expression(conditions::BACKFILL_IS_AS_READ)
+            .expression_attribute_values(":version", number(seen))
+            .expression_attribute_names("#version", "version")
+            .send()
+            .boxed()
+            .await;
+        match saved {
+            Ok(_) => Ok(Saved::Yes),
+            Err(error) => match error.as_service_error() {
+                Some(PutItemError::ConditionalCheckFailedException(_)) => Ok(Saved::Stale),
+                _ => {
+                    let doing = format!("save backfill {} of {schedule}", backfill.backfill_id);
+                    Err(sdk(doing)(error))
+                }
+            },
+        }
+    }
+
+    /// Where the runs of these fires stand. Those that have none are left out.
+    pub async fn run_states(&self, ids: &[RunId]) -> Result<BTreeMap<String, Status>, Fault> {
+        let mut states = BTreeMap::new();
+        for some in ids.chunks(MAX_BATCH) {
+            let keys = some.iter().map(run_key).collect();
+            for item in self.get_all(&self.runs, keys, true).await? {
+                let key = string(&item, RUN_AT).unwrap_or_default().to_owned();
+                states.insert(key, read_run(item)?.1.status);
+            }
+        }
+        Ok(states)
+    }
+
+    /// Of these fires, those that ran by themselves or are about to.
+    pub async fn ran(
+        &self,
+        schedule: &ScheduleId,
+        fires: &[Instant],
+    ) -> Result<BTreeSet<Instant>, Fault> {
+        let ids: Vec<_> = fires.iter().map(|at| RunId::scheduled(schedule, *at)).collect();
+        let states = self.run_states(&ids).await?;
+        let ran = |(_, status): &(String, Status)| {
+            !matches!(status, Status::Failed | Status::Skipped | Status::Abandoned)
+        };
+        Ok(states.into_iter().filter(ran).filter_map(|(key, _)| instant::parse(&key)).collect())
+    }
+
+    fn backfill_item(
+        &self,
+        schedule: &ScheduleId,
+        backfill: &Backfill,
+        look_at: Instant,
+    ) -> Result<Item, Fault> {
+        let doing = || format!("write backfill {}", backfill.backfill_id);
+        let mut item: Item = serde_dynamo::to_item(backfill).map_err(|e| Fault::new(doing(), e))?;
+        item.extend(part_key(schedule, &part(&backfill.backfill_id)));
+        item.insert(FORMAT.0.into(), number(FORMAT.1));
+        if backfill.state == State::Running {
+            item.insert(DUE_SHARD.into(), self.due_shard(schedule));
+            item.insert(NEXT_RUN_AT.into(), text(instant::text(look_at)));
+        } else {
+            item.insert(EXPIRES_AT.into(), self.expires_at(look_at));
+        }
+        Ok(item)
+    }
+}
+
+fn part(backfill_id: &str) -> String {
+    format!("{BACKFILL}{backfill_id}")
+}
+
+fn read_backfill(schedule: &ScheduleId, item: Item) -> Result<Backfill, Fault> {
+    serde_dynamo::from_item(item)
+        .map_err(|e| Fault::new(format!("read backfill of {schedule}"), Unreadable(e.to_string())))
+}

@@ -1,0 +1,93 @@
+//! The self-check's mark, and the way back into the due index.
+
+use belfry_core::instant::{self, Instant};
+use belfry_core::schedule::Clock;
+
+use super::clocks::is_refused;
+use super::expression::Update;
+use super::{FORMAT, Item, Owned, Store, conditions, number, part_key, string, text};
+use crate::cloud::store::tables::{CLOCK, DUE_SHARD, NEXT_RUN_AT, PART, RECOVERY, SCHEDULE_ID};
+use crate::fault::{Fault, sdk};
+
+/// How far the self-check of a day came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckMark {
+    /// Which day's.
+    pub day: Instant,
+    /// Owner and name of the last schedule it came to.
+    pub from: Option<Owned>,
+    /// Whether it came to the end.
+    pub done: bool,
+}
+
+impl Store {
+    /// How far the newest self-check came.
+    pub async fn check_mark(&self) -> Result<Option<CheckMark>, Fault> {
+        let answer = self
+            .client
+            .get_item()
+            .table_name(&self.schedules)
+            .set_key(Some(mark_key()))
+            .consistent_read(true)
+            .send()
+            .await
+            .map_err(sdk("read the self-check's mark"))?;
+        let read = |item: Item| {
+            let from = string(&item, "from_owner").zip(string(&item, "from_schedule"));
+            Some(CheckMark {
+                day: instant::parse(string(&item, "day")?)?,
+                from: from.and_then(|(owner, id)| Some((owner.to_owned(), id.parse().ok()?))),
+                done: item.get("done").and_then(|done| done.as_bool().ok().copied())?,
+            })
+        };
+        Ok(answer.item.and_then(read))
+    }
+
+    /// Writes how far the self-check came. Two at once check some schedules twice, which does no
+    /// harm.
+    pub async fn move_check_mark(&self, mark: &CheckMark) -> Result<(), Fault> {
+        let mut item = mark_key();
+        item.insert("day".into(), text(instant::text(mark.day)));
+        item.insert("done".into(), aws_sdk_dynamodb::types::AttributeValue::Bool(mark.done));
+        if let Some((owner, id)) = &mark.from {
+            item.insert("from_owner".into(), text(owner));
+            item.insert("from_schedule".into(), text(id.as_str()));
+        }
+        item.insert(FORMAT.0.into(), number(FORMAT.1));
+        let put = self.client.put_item().table_name(&self.schedules).set_item(Some(item));
+        put.send().await.map_err(sdk("move the self-check's mark"))?;
+        Ok(())
+    }
+
+    /// Puts a clock back into the due index, with a next run if it has none. `false`: somebody
+    /// moved or edited it meanwhile.
+    pub async fn put_back(&self, clock: &Clock, next: Option<Instant>) -> Result<bool, Fault> {
+        let id = &clock.schedule_id;
+        let mut update = Update::default()
+            .set(DUE_SHARD, self.due_shard(id))
+            .set_if(NEXT_RUN_AT, next.map(|next| text(instant::text(next))))
+            .given(":revision", number(clock.revision));
+        let condition = match clock.next_run_at {
+            Some(seen) => {
+                update = update.given(":seen", text(instant::text(seen)));
+                conditions::CLOCK_IS_AS_READ
+            }
+            None => conditions::CLOCK_HAS_NO_NEXT,
+        };
+        let request = self
+            .client
+            .update_item()
+            .table_name(&self.schedules)
+            .set_key(Some(part_key(id, CLOCK)))
+            .condition_expression(condition);
+        match update.on(request).send().await {
+            Ok(_) => Ok(true),
+            Err(error) if is_refused(&error) => Ok(false),
+            Err(error) => Err(sdk(format!("put clock {id} back"))(error)),
+        }
+    }
+}
+
+fn mark_key() -> Item {
+    Item::from([(SCHEDULE_ID.into(), text(RECOVERY)), (PART.into(), text("check"))])
+}

@@ -1,0 +1,235 @@
+//! History: reading what was written long ago, the change log and the traces of runs.
+
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
+use belfry_core::id::{RunId, ScheduleId};
+use belfry_core::instant::{self, Instant};
+use belfry_core::run::trace::{ATTRIBUTES, Trace};
+use belfry_core::schedule::change::Change;
+
+use super::{Item, Store, part_key, string, text};
+use crate::cloud::store::tables::{CHANGE, PART, RUN_AT, SCHEDULE_ID};
+use crate::fault::{Fault, Unreadable, sdk};
+
+/// A summary that reaches into a window is among so many records before it: the fires between have
+/// none of their own.
+const LOOKED_BACK: i32 = 1000;
+
+/// Some changes, newest first.
+pub struct Changes {
+    /// The changes.
+    pub changes: Vec<Change>,
+    /// Where the next page begins.
+    pub cursor: Option<String>,
+}
+
+/// Traces in a row, or the news that there are more than were asked for.
+pub enum Traces {
+    /// All of them, oldest first.
+    All(Vec<(RunId, Trace)>),
+    /// More.
+    TooMany,
+}
+
+impl Store {
+    /// Every change of a schedule, as it is at this moment.
+    pub async fn all_changes(&self, id: &ScheduleId) -> Result<Vec<Change>, Fault> {
+        let mut found = Vec::new();
+        let mut start = None;
+        loop {
+            let query = self.query_changes(id).consistent_read(true);
+            let page = query.set_exclusive_start_key(start).send().await;
+            let page = page.map_err(sdk(format!("read changes of {id}")))?;
+            for item in page.items.unwrap_or_default() {
+                found.push(read_change(id, item)?);
+            }
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Some changes of `owner`'s schedule, newest first. What others had under the name is theirs.
+    pub async fn changes(
+        &self,
+        id: &ScheduleId,
+        owner: &str,
+        limit: usize,
+        cursor: Option<&str>,
+    ) -> Result<Changes, Fault> {
+        let mut changes = Vec::new();
+        let mut start = cursor.map(|cursor| part_key(id, &format!("{CHANGE}{}", unlisted(cursor))));
+        loop {
+            let query = self.query_changes(id).scan_index_forward(false).limit(limit as i32);
+            let page = query.set_exclusive_start_key(start).send().await;
+            let page = page.map_err(sdk(format!("list changes of {id}")))?;
+            for item in page.items.unwrap_or_default() {
+                let cursor = string(&item, PART).and_then(|part| part.strip_prefix(CHANGE));
+                let cursor = cursor.map(listed);
+                let change = read_change(id, item)?;
+                if change.owner() == owner {
+                    changes.push(change);
+                }
+                if changes.len() == limit {
+                    return Ok(Changes { changes, cursor });
+                }
+            }
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                return Ok(Changes { changes, cursor: None });
+            }
+        }
+    }
+
+    /// The traces of a schedule's runs from `from` to `to`, both included, as they are at this
+    /// moment, unless there are more than `max`. A summary that reaches into the window from before
+    /// is among them.
+    pub async fn traces(
+        &self,
+        id: &ScheduleId,
+        from: Instant,
+        to: Instant,
+        max: usize,
+    ) -> Result<Traces, Fault> {
+        let mut found: Vec<_> = self.summary_reaching(id, from).await?.into_iter().collect();
+        let mut start = None;
+        loop {
+            let query = self
+                .query_traces(id)
+                .consistent_read(true)
+                .key_condition_expression("schedule_id = :id AND run_at BETWEEN :from AND :to")
+                .expression_attribute_values(":from", text(instant::text(from)))
+                .expression_attribute_values(":to", text(behind(to)));
+            let page = query.set_exclusive_start_key(start).send().await;
+            let page = page.map_err(sdk(format!("read traces of {id}")))?;
+            for item in page.items.unwrap_or_default() {
+                found.push(read_trace(item)?);
+            }
+            if found.len() > max {
+                return Ok(Traces::TooMany);
+            }
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                return Ok(Traces::All(found));
+            }
+        }
+    }
+
+    /// The summary that begins before `from` and ends after it, if there is one.
+    async fn summary_reaching(
+        &self,
+        id: &ScheduleId,
+        from: Instant,
+    ) -> Result<Option<(RunId, Trace)>, Fault> {
+        let page = self
+            .query_traces(id)
+            .consistent_read(true)
+            .key_condition_expression("schedule_id = :id AND run_at < :from")
+            .filter_expression("attribute_exists(missed)")
+            .expression_attribute_values(":from", text(instant::text(from)))
+            .scan_index_forward(false)
+            .limit(LOOKED_BACK)
+            .send()
+            .await
+            .map_err(sdk(format!("read summaries of {id}")))?;
+        let newest =
+            page.items.unwrap_or_default().into_iter().next().map(read_trace).transpose()?;
+        Ok(newest.filter(|(_, run)| run.missed.is_some_and(|missed| missed.last >= from)))
+    }
+
+    /// The traces of a schedule's newest runs, newest first; of those planned up to `until`, if it
+    /// is given.
+    pub async fn newest_traces(
+        &self,
+        id: &ScheduleId,
+        limit: usize,
+        until: Option<Instant>,
+    ) -> Result<Vec<(RunId, Trace)>, Fault> {
+        let mut found = Vec::new();
+        let mut start = None;
+        loop {
+            let query =
+                self.query_traces(id).scan_index_forward(false).limit((limit - found.len()) as i32);
+            let query = match until {
+                None => query.key_condition_expression("schedule_id = :id"),
+                Some(until) => query
+                    .key_condition_expression("schedule_id = :id AND run_at <= :until")
+                    .expression_attribute_values(":until", text(behind(until))),
+            };
+            let page = query.set_exclusive_start_key(start).send().await;
+            let page = page.map_err(sdk(format!("read newest runs of {id}")))?;
+            for item in page.items.unwrap_or_default() {
+                found.push(read_trace(item)?);
+            }
+            start = page.last_evaluated_key;
+            if start.is_none() || found.len() >= limit {
+                return Ok(found);
+            }
+        }
+    }
+
+    fn query_changes(&self, id: &ScheduleId) -> QueryFluentBuilder {
+        self.client
+            .query()
+            .table_name(&self.schedules)
+            .key_condition_expression("schedule_id = :id AND begins_with(sk, :change)")
+            .expression_attribute_values(":id", text(id.as_str()))
+            .expression_attribute_values(":change", text(CHANGE))
+    }
+
+    /// A query that brings no more of each run than a trace: payloads and results stay where they
+    /// are.
+    fn query_traces(&self, id: &ScheduleId) -> QueryFluentBuilder {
+        let mut query = self
+            .client
+            .query()
+            .table_name(&self.runs)
+            .expression_attribute_values(":id", text(id.as_str()));
+        let mut projection = vec![SCHEDULE_ID.to_owned(), RUN_AT.to_owned()];
+        for attribute in ATTRIBUTES {
+            let place = format!("#{attribute}");
+            query = query.expression_attribute_names(&place, attribute);
+            projection.push(place);
+        }
+        query.projection_expression(projection.join(", "))
+    }
+}
+
+/// A key behind every run of that second: a tilde sorts behind every cause.
+fn behind(at: Instant) -> String {
+    format!("{}~~", instant::text(at))
+}
+
+/// Whether a text can be a cursor of the change log.
+pub fn is_change_cursor(cursor: &str) -> bool {
+    let mut parts = cursor.split('~');
+    let at = parts.next().and_then(instant::parse);
+    let revision = parts.next().and_then(|revision| revision.parse::<u64>().ok());
+    let key = parts.next().is_none_or(|key| key.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    at.is_some() && revision.is_some() && key && parts.next().is_none()
+}
+
+/// A number sign would end the URL that carries the cursor.
+fn listed(part: &str) -> String {
+    part.replace('#', "~")
+}
+
+fn unlisted(cursor: &str) -> String {
+    cursor.replace('~', "#")
+}
+
+fn read_change(id: &ScheduleId, item: Item) -> Result<Change, Fault> {
+    serde_dynamo::from_item(item)
+        .map_err(|e| Fault::new(format!("read change of {id}"), Unreadable(e.to_string())))
+}
+
+fn read_trace(item: Item) -> Result<(RunId, Trace), Fault> {
+    let unreadable = |what: String| Fault::new("read trace", Unreadable(what));
+    let id = || {
+        let schedule_id = string(&item, SCHEDULE_ID)?.parse().ok()?;
+        RunId::from_keys(schedule_id, string(&item, RUN_AT)?).ok()
+    };
+    let id = id().ok_or_else(|| unreadable("its key".to_owned()))?;
+    let trace = serde_dynamo::from_item(item).map_err(|e| unreadable(format!("{id}: {e}")))?;
+    Ok((id, trace))
+}

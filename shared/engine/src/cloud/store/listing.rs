@@ -1,0 +1,103 @@
+//! Many schedules at once: one owner's, everybody's, and what is stored of them.
+
+use belfry_core::id::ScheduleId;
+use belfry_core::schedule::{Clock, Spec};
+
+use super::clocks::{is_deleted, read_clock};
+use super::schedules::read_spec;
+use super::{Item, Store, part_key, string, text};
+use crate::cloud::store::tables::{CLOCK, OWNER_INDEX, PART, SCHEDULE_ID, SPEC, USER_ID};
+use crate::fault::{Fault, sdk};
+
+/// A schedule's owner and name.
+pub type Owned = (String, ScheduleId);
+
+impl Store {
+    /// Schedules of an owner, in the order of their names, from behind `cursor`.
+    pub async fn schedules_of(
+        &self,
+        owner: &str,
+        limit: usize,
+        cursor: Option<&ScheduleId>,
+    ) -> Result<Vec<ScheduleId>, Fault> {
+        let mut query = self
+            .client
+            .query()
+            .table_name(&self.schedules)
+            .index_name(OWNER_INDEX)
+            .limit(limit as i32)
+            .expression_attribute_values(":owner", text(owner));
+        query = match cursor {
+            None => query.key_condition_expression("user_id = :owner"),
+            Some(cursor) => query
+                .key_condition_expression("user_id = :owner AND schedule_id > :cursor")
+                .expression_attribute_values(":cursor", text(cursor.as_str())),
+        };
+        let page = query.send().await.map_err(sdk(format!("list schedules of {owner}")))?;
+        let id = |item: &Item| string(item, SCHEDULE_ID)?.parse().ok();
+        Ok(page.items().iter().filter_map(id).collect())
+    }
+
+    /// Schedules of everybody, from behind `cursor`. The order is DynamoDB's, and stays.
+    pub async fn schedules_of_all(
+        &self,
+        limit: usize,
+        cursor: Option<&Owned>,
+    ) -> Result<Vec<Owned>, Fault> {
+        let mut found: Vec<Owned> = Vec::new();
+        let mut start = cursor.map(|(owner, id)| {
+            let mut key = part_key(id, SPEC);
+            key.insert(USER_ID.into(), text(owner));
+            key
+        });
+        loop {
+            let scan = self.client.scan().table_name(&self.schedules).index_name(OWNER_INDEX);
+            let scan = scan.limit((limit - found.len()) as i32).set_exclusive_start_key(start);
+            let page = scan.send().await.map_err(sdk("list schedules of everybody"))?;
+            let owned = |item: &Item| {
+                let id = string(item, SCHEDULE_ID)?.parse().ok()?;
+                Some((string(item, USER_ID)?.to_owned(), id))
+            };
+            found.extend(page.items().iter().filter_map(owned));
+            start = page.last_evaluated_key;
+            if start.is_none() || found.len() >= limit {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Clock and spec of at most fifty schedules, in the order asked for.
+    pub async fn schedules(&self, ids: &[ScheduleId]) -> Result<Vec<(Clock, Spec)>, Fault> {
+        self.read_schedules(ids, false).await
+    }
+
+    /// The same, as they are at this moment.
+    pub async fn schedules_now(&self, ids: &[ScheduleId]) -> Result<Vec<(Clock, Spec)>, Fault> {
+        self.read_schedules(ids, true).await
+    }
+
+    async fn read_schedules(
+        &self,
+        ids: &[ScheduleId],
+        consistent: bool,
+    ) -> Result<Vec<(Clock, Spec)>, Fault> {
+        let keys = ids.iter().flat_map(|id| [part_key(id, CLOCK), part_key(id, SPEC)]).collect();
+        let mut items = self.get_all(&self.schedules, keys, consistent).await?;
+        let mut take = |id: &ScheduleId, part: &str| {
+            let is_it = |item: &Item| {
+                string(item, SCHEDULE_ID) == Some(id.as_str()) && string(item, PART) == Some(part)
+            };
+            let place = items.iter().position(is_it)?;
+            Some(items.swap_remove(place))
+        };
+        let mut found = Vec::with_capacity(ids.len());
+        for id in ids {
+            if let (Some(clock), Some(spec)) = (take(id, CLOCK), take(id, SPEC))
+                && !is_deleted(&clock)
+            {
+                found.push((read_clock(clock)?, read_spec(id, spec)?));
+            }
+        }
+        Ok(found)
+    }
+}

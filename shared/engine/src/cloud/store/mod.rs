@@ -1,0 +1,161 @@
+//! The store: DynamoDB, through its SDK.
+//!
+//! Nothing outside this module knows a table, an attribute or a condition.
+//!
+//! Calls a launch may make are boxed: thousands of launches wait at once, and each would be as large as
+//! the largest of its calls.
+
+mod backfills;
+mod check;
+mod clocks;
+mod conditions;
+mod expression;
+mod history;
+mod limits;
+mod listing;
+mod queued;
+mod runs;
+mod schedules;
+mod sets;
+mod settling;
+mod statements;
+mod sweep;
+pub mod tables;
+mod workflows;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
+use belfry_core::id::{RunId, ScheduleId};
+use belfry_core::instant::Instant;
+use chrono::TimeDelta;
+use futures::FutureExt;
+
+pub use check::CheckMark;
+pub use clocks::{DuePage, Slot};
+pub use history::{Changes, Traces, is_change_cursor};
+pub use limits::Spent;
+pub use listing::Owned;
+pub use runs::{Claim, Claimant, History, HistoryQuery, Outcome, Put};
+pub use schedules::{Change, Created, Edit, Link, Saved, Stored};
+pub use statements::Advance;
+pub(crate) use statements::{MAX_STATEMENTS, Said, Statement};
+pub use workflows::{Published, VersionHead, Versions};
+
+use crate::cloud::store::tables::{PART, RUN_AT, SCHEDULE_ID};
+use crate::fault::{Fault, sdk};
+use crate::settings::Settings;
+
+/// The three tables and what is needed to write them.
+#[derive(Clone)]
+pub struct Store {
+    client: Client,
+    schedules: String,
+    runs: String,
+    workflows: String,
+    due_shards: u32,
+    run_ttl: TimeDelta,
+    lost_after: TimeDelta,
+}
+
+type Item = HashMap<String, AttributeValue>;
+
+/// The rests a busy table gets before it is asked for what it left out. The SDK retries calls, not
+/// what a call left out.
+const PAUSES: [Duration; 6] = [
+    Duration::from_millis(25),
+    Duration::from_millis(50),
+    Duration::from_millis(100),
+    Duration::from_millis(200),
+    Duration::from_millis(400),
+    Duration::from_millis(800),
+];
+
+/// BatchGetItem takes no more.
+const MAX_BATCH: usize = 100;
+
+/// Stored items carry the version of their format, for the code that reads them in years.
+const FORMAT: (&str, &str) = ("v", "1");
+
+impl Store {
+    /// The store of a deployment.
+    pub fn new(client: Client, settings: &Settings) -> Store {
+        Store {
+            client,
+            schedules: settings.schedules_table.clone(),
+            runs: settings.runs_table.clone(),
+            workflows: settings.workflows_table.clone(),
+            due_shards: settings.due_shards,
+            run_ttl: settings.run_ttl,
+            lost_after: settings.recovery.lost_after,
+        }
+    }
+
+    /// Reads items, asking again for what a busy table left out. Those that are not there are left
+    /// out, and the order is DynamoDB's.
+    async fn get_all(
+        &self,
+        table: &str,
+        keys: Vec<Item>,
+        consistent: bool,
+    ) -> Result<Vec<Item>, Fault> {
+        let doing = || format!("read from {table}");
+        let mut found = Vec::with_capacity(keys.len());
+        let mut wanted = keys;
+        let mut rest_of = PAUSES.iter();
+        while !wanted.is_empty() {
+            let request = KeysAndAttributes::builder()
+                .set_keys(Some(wanted))
+                .consistent_read(consistent)
+                .build()
+                .map_err(sdk(doing()))?;
+            let request = self.client.batch_get_item().request_items(table, request);
+            let mut answer = request.send().boxed().await.map_err(sdk(doing()))?;
+            let items = answer.responses.take().and_then(|mut tables| tables.remove(table));
+            found.extend(items.unwrap_or_default());
+            let rest = answer.unprocessed_keys.take().and_then(|mut tables| tables.remove(table));
+            wanted = rest.map(|rest| rest.keys).unwrap_or_default();
+            match rest_of.next() {
+                _ if wanted.is_empty() => {}
+                Some(pause) => tokio::time::sleep(*pause).await,
+                None => return Err(Fault { doing: doing(), source: "it is too busy".into() }),
+            }
+        }
+        Ok(found)
+    }
+
+    fn due_shard(&self, id: &ScheduleId) -> AttributeValue {
+        text(id.shard(self.due_shards).to_string())
+    }
+
+    /// When a run finished at `now` may be forgotten.
+    fn expires_at(&self, now: Instant) -> AttributeValue {
+        number((now + self.run_ttl).timestamp())
+    }
+}
+
+fn text(value: impl Into<String>) -> AttributeValue {
+    AttributeValue::S(value.into())
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "numbers are passed by value")]
+fn number(value: impl ToString) -> AttributeValue {
+    AttributeValue::N(value.to_string())
+}
+
+fn part_key(id: &ScheduleId, part: &str) -> Item {
+    Item::from([(SCHEDULE_ID.into(), text(id.as_str())), (PART.into(), text(part))])
+}
+
+fn run_key(id: &RunId) -> Item {
+    Item::from([
+        (SCHEDULE_ID.into(), text(id.schedule_id.as_str())),
+        (RUN_AT.into(), text(id.sort_key())),
+    ])
+}
+
+fn string<'a>(item: &'a Item, attribute: &str) -> Option<&'a str> {
+    item.get(attribute)?.as_s().ok().map(String::as_str)
+}

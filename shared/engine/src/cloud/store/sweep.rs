@@ -1,0 +1,138 @@
+//! The sweep: runs by the minute recovery looks at them, and how far it has come.
+
+use belfry_core::id::RunId;
+use belfry_core::instant::{self, Instant};
+use belfry_core::run::{Run, Status};
+use chrono::{Duration, DurationRound};
+
+use super::expression::Update;
+use super::runs::{read_run, time, unlaunched};
+use super::{FORMAT, Item, MAX_BATCH, Store, conditions, number, string, text};
+use crate::cloud::store::tables::{PART, RECOVERY, RUN_AT, SCHEDULE_ID, SWEEP, SWEEP_INDEX};
+use crate::fault::{Fault, sdk};
+
+impl Store {
+    /// The minute recovery looks at a run that wants it at `look_at`, and the run's shard.
+    pub(super) fn sweep_bucket(&self, id: &RunId, look_at: Instant) -> String {
+        let minute = look_at.duration_round_up(Duration::minutes(1)).unwrap_or(look_at);
+        bucket(minute, id.schedule_id.shard(self.due_shards))
+    }
+
+    /// The runs to look at in `minute`, as they are at this moment.
+    pub async fn swept_runs(
+        &self,
+        minute: Instant,
+        shard: u32,
+    ) -> Result<Vec<Result<(RunId, Run), Fault>>, Fault> {
+        let mut found = Vec::new();
+        let mut start = None;
+        loop {
+            let page = self
+                .client
+                .query()
+                .table_name(&self.runs)
+                .index_name(SWEEP_INDEX)
+                .key_condition_expression("#sweep = :sweep")
+                .expression_attribute_names("#sweep", SWEEP)
+                .expression_attribute_values(":sweep", text(bucket(minute, shard)))
+                .limit(MAX_BATCH as i32)
+                .set_exclusive_start_key(start)
+                .send()
+                .await
+                .map_err(sdk("query the sweep"))?;
+            let mut keys = page.items.unwrap_or_default();
+            for key in &mut keys {
+                key.retain(|name, _| name == SCHEDULE_ID || name == RUN_AT);
+            }
+            let runs = self.get_all(&self.runs, keys, true).await?;
+            found.extend(runs.into_iter().map(read_run));
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Has recovery look at a run again, not before `look_at`.
+    pub async fn look_again(&self, id: &RunId, look_at: Instant) -> Result<(), Fault> {
+        let update = Update::default().set(SWEEP, text(self.sweep_bucket(id, look_at)));
+        self.update_run(id, update, conditions::RUN_EXISTS, "look again at").await?;
+        Ok(())
+    }
+
+    /// Counts an attempt to recover a run and makes it claimable. `false`: somebody works on it
+    /// after all.
+    pub async fn recover_run(
+        &self,
+        id: &RunId,
+        seen: &Run,
+        look_at: Instant,
+        now: Instant,
+    ) -> Result<bool, Fault> {
+        let attempts = seen.recovery.map_or(0, |recovery| recovery.attempts) + 1;
+        let recovery = Item::from([
+            ("attempts".to_owned(), number(attempts)),
+            ("recovery_attempt_time".to_owned(), time(now)),
+        ]);
+        let update = Update::default()
+            .set("status", text(Status::Enqueued.as_str()))
+            .set("recovery", aws_sdk_dynamodb::types::AttributeValue::M(recovery))
+            .set(SWEEP, text(self.sweep_bucket(id, look_at)))
+            .remove("lease_until")
+            .remove("holder")
+            .remove("claim")
+            .naming_status()
+            .given(":seen", text(seen.status.as_str()))
+            .given(":fence", number(seen.attempt));
+        self.update_run(id, update, conditions::RUN_IS_AS_READ, "recover run").await
+    }
+
+    /// Gives up on a run that never launched.
+    pub async fn abandon_run(&self, id: &RunId, error: &str, now: Instant) -> Result<bool, Fault> {
+        let update = Update::default()
+            .set("status", text(Status::Abandoned.as_str()))
+            .set("reason", text("lost"))
+            .set("error", text(error))
+            .set("finished_at", time(now))
+            .set(crate::cloud::store::tables::EXPIRES_AT, self.expires_at(now));
+        self.update_run(id, unlaunched(update), conditions::RUN_IS_UNLAUNCHED, "abandon run").await
+    }
+
+    /// The last minute recovery has swept.
+    pub async fn bookmark(&self) -> Result<Option<Instant>, Fault> {
+        let answer = self
+            .client
+            .get_item()
+            .table_name(&self.schedules)
+            .set_key(Some(bookmark_key()))
+            .consistent_read(true)
+            .send()
+            .await
+            .map_err(sdk("read recovery's bookmark"))?;
+        let swept = answer.item.as_ref().and_then(|item| string(item, "swept_until"));
+        Ok(swept.and_then(instant::parse))
+    }
+
+    /// Moves the bookmark. Two recoveries may both do so: to sweep a minute twice does no harm.
+    pub async fn move_bookmark(&self, swept_until: Instant) -> Result<(), Fault> {
+        let mut item = bookmark_key();
+        item.insert("swept_until".into(), text(instant::text(swept_until)));
+        item.insert(FORMAT.0.into(), number(FORMAT.1));
+        self.client
+            .put_item()
+            .table_name(&self.schedules)
+            .set_item(Some(item))
+            .send()
+            .await
+            .map_err(sdk("move recovery's bookmark"))?;
+        Ok(())
+    }
+}
+
+fn bucket(minute: Instant, shard: u32) -> String {
+    format!("{}#{shard}", instant::text(minute))
+}
+
+fn bookmark_key() -> Item {
+    Item::from([(SCHEDULE_ID.into(), text(RECOVERY)), (PART.into(), text("bookmark"))])
+}

@@ -1,0 +1,261 @@
+//! HTTP targets: a signed POST, whose answer may end the run at once.
+
+use std::time::Duration;
+
+use belfry_core::encoding::cut;
+use belfry_core::instant::Instant;
+use belfry_core::run::{MAX_RESULT, Status};
+use hmac::{Hmac, KeyInit, Mac};
+use reqwest::{Response, StatusCode};
+use serde_json::Value;
+use sha2::Sha256;
+use tokio::sync::Semaphore;
+
+use super::guard::{Guard, Unreachable};
+use super::{Accepted, Refused};
+use crate::settings::Settings;
+
+/// More of an answer is not read: a run record keeps little of it.
+const MAX_ANSWER: usize = 64 * 1024;
+
+/// With so many calls under way, one more waits for a connection that is free again: to open one takes
+/// longer than most calls do.
+const CONNECTIONS: usize = 128;
+/// After that it opens one all the same: the targets are slow.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+pub(super) struct Http {
+    pub(super) guard: Guard,
+    signing_key: String,
+    connections: Semaphore,
+}
+
+impl Http {
+    pub(super) fn new(settings: &Settings) -> Http {
+        let timeout = settings.target_timeout.to_std().unwrap_or_default();
+        let guard = Guard::new(&settings.reachable, timeout);
+        let connections = Semaphore::new(CONNECTIONS);
+        Http { guard, signing_key: settings.signing_key.0.clone(), connections }
+    }
+
+    /// Posts `body`. A 2xx accepts the run; what may pass is retried, what will not pass is not.
+    pub(super) async fn post(
+        &self,
+        url: &str,
+        key: &str,
+        run_token: Option<&str>,
+        body: String,
+        now: Instant,
+    ) -> Result<Accepted, Refused> {
+        let timestamp = now.timestamp().to_string();
+        let signature = sign(&self.signing_key, &timestamp, &body);
+        let admitted = self.guard.admit(url);
+        let (client, url) =
+            admitted.map_err(|problem| Refused::for_good(format!("the URL {problem}")))?;
+        let mut request = client
+            .post(url)
+            .header("Content-Type", "application/json")
+            .header("Idempotency-Key", key)
+            .header("Belfry-Timestamp", &timestamp)
+            .header("Belfry-Signature", format!("v1={signature}"))
+            .body(body);
+        if let Some(token) = run_token {
+            request = request.header("Belfry-Run-Token", token);
+        }
+        let _connection = tokio::time::timeout(PATIENCE, self.connections.acquire()).await;
+        let answer = request.send().await.map_err(|error| {
+            let error = error.without_url();
+            let text = aws_sdk_dynamodb::error::DisplayErrorContext(&error).to_string();
+            let for_good = error.is_builder() || Unreachable::is_behind(&error);
+            match error {
+                _ if for_good => Refused::for_good(text),
+                error if error.is_connect() => Refused::for_now(text),
+                _ => Refused::unheard(text),
+            }
+        })?;
+        let status = answer.status();
+        let text = read(answer).await;
+        if status.is_success() {
+            return Ok(accepted(&text));
+        }
+        let message = format!("HTTP {}: {text}", status.as_u16());
+        let passing = status.is_server_error()
+            || matches!(
+                status,
+                StatusCode::REQUEST_TIMEOUT
+                    | StatusCode::TOO_EARLY
+                    | StatusCode::TOO_MANY_REQUESTS
+                    | StatusCode::CONFLICT
+            );
+        Err(if passing { Refused::for_now(message) } else { Refused::for_good(message) })
+    }
+}
+
+/// `HMAC-SHA256(key, timestamp + "." + body)` in hex: the timestamp is signed so that a recorded
+/// request cannot be sent again later.
+pub(super) fn sign(key: &str, timestamp: &str, body: &str) -> String {
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key.as_bytes()) else {
+        unreachable!("HMAC takes keys of any length")
+    };
+    mac.update(timestamp.as_bytes());
+    mac.update(b".");
+    mac.update(body.as_bytes());
+    hex::encode(mac.finalize().into_bytes())
+}
+
+async fn read(mut answer: Response) -> String {
+    let mut bytes = Vec::new();
+    while let Ok(Some(chunk)) = answer.chunk().await {
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() > MAX_ANSWER {
+            bytes.truncate(MAX_ANSWER);
+            break;
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// `{"status", "result", "error", "external_run_id"}`, all optional; any other 2xx answer is a
+/// plain yes.
+fn accepted(text: &str) -> Accepted {
+    let Ok(Value::Object(mut fields)) = serde_json::from_str(text) else {
+        return Accepted::default();
+    };
+    let string = |value: Option<Value>| value.as_ref().and_then(Value::as_str).map(cut);
+    let status = string(fields.remove("status")).as_deref().and_then(Status::parse);
+    let external_run_id = string(fields.remove("external_run_id"));
+    Accepted {
+        told: external_run_id.is_some(),
+        external_run_id,
+        status: status.filter(|s| matches!(s, Status::Success | Status::Failed)),
+        result: fields.remove("result").filter(|result| result.to_string().len() <= MAX_RESULT),
+        error: string(fields.remove("error")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::settings::ROWS;
+
+    #[test]
+    fn the_signature_covers_timestamp_and_body() {
+        let signature = sign("key of sixteen b", "1700000000", "{}");
+        assert_eq!(signature.len(), 64);
+        assert_ne!(signature, sign("key of sixteen b", "1700000001", "{}"));
+        assert_ne!(signature, sign("key of sixteen b", "1700000000", "{ }"));
+        assert_ne!(signature, sign("another key of s", "1700000000", "{}"));
+    }
+
+    fn http(networks: &str) -> Http {
+        let settings = Settings::read(|name| match name {
+            "ALLOWED_TARGET_NETWORKS" => Some(networks.to_owned()),
+            "TARGET_TIMEOUT_MS" => Some("500".to_owned()),
+            _ => {
+                let row = ROWS.iter().find(|row| row.name == name)?;
+                row.default.is_none().then(|| "a text of some length".to_owned())
+            }
+        });
+        Http::new(&settings.unwrap())
+    }
+
+    /// A server that answers every request with `answer`, and counts connections.
+    async fn server(answer: String) -> (u16, Arc<AtomicUsize>) {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (port, count) = (listener.local_addr().unwrap().port(), Arc::<AtomicUsize>::default());
+        let counted = count.clone();
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                counted.fetch_add(1, Ordering::SeqCst);
+                let (mut request, mut read) = ([0; 4096], 0);
+                // An answer ahead of the request is none.
+                while !request[..read].ends_with(b"{}") {
+                    stream.readable().await.unwrap();
+                    match stream.try_read(&mut request[read..]) {
+                        Ok(0) => break,
+                        Ok(more) => read += more,
+                        Err(_) => {}
+                    }
+                }
+                let mut rest = answer.as_bytes();
+                while !rest.is_empty() && stream.writable().await.is_ok() {
+                    match stream.try_write(rest) {
+                        Ok(written) => rest = &rest[written..],
+                        Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {}
+                        Err(_) => break,
+                    }
+                }
+                if answer.is_empty() {
+                    tokio::spawn(async move {
+                        tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+                        drop(stream);
+                    });
+                }
+            }
+        });
+        (port, count)
+    }
+
+    async fn post(networks: &str, url: &str) -> Result<Accepted, Refused> {
+        let now = "2026-01-01T00:00:00Z".parse().unwrap();
+        http(networks).post(url, "key", None, "{}".to_owned(), now).await
+    }
+
+    const HERE: &str = "127.0.0.0/8";
+    const YES: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
+
+    #[tokio::test]
+    async fn a_name_that_leads_home_is_refused_for_good_and_nobody_is_called() {
+        let (port, calls) = server(YES.to_owned()).await;
+        for networks in ["", "10.0.0.0/8"] {
+            for (scheme, host) in
+                [("https", "localhost"), ("https", "127.0.0.1"), ("http", "localhost")]
+            {
+                let refused =
+                    post(networks, &format!("{scheme}://{host}:{port}/")).await.unwrap_err();
+                assert!(!refused.retryable, "{networks} {scheme}://{host}: {refused}");
+            }
+        }
+        assert_eq!(calls.load(Ordering::SeqCst), 0);
+        for host in ["localhost", "127.0.0.1", "2130706433"] {
+            post(HERE, &format!("http://{host}:{port}/")).await.unwrap();
+        }
+        assert_eq!(calls.load(Ordering::SeqCst), 3);
+    }
+
+    #[tokio::test]
+    async fn a_redirect_is_not_followed() {
+        let (inside, calls) = server(YES.to_owned()).await;
+        let (port, _) = server(format!(
+            "HTTP/1.1 307 T\r\nlocation: http://127.0.0.1:{inside}/\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+        ))
+        .await;
+        let refused = post(HERE, &format!("http://127.0.0.1:{port}/")).await.unwrap_err();
+        assert!(!refused.retryable && refused.message.contains("307"), "{refused}");
+        assert_eq!(calls.load(Ordering::SeqCst), 0);
+    }
+
+    #[tokio::test]
+    async fn a_long_answer_is_cut_and_a_silent_target_given_up() {
+        let body = "x".repeat(4 * 1024 * 1024);
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
+        let (port, _) = server(head + &body).await;
+        post(HERE, &format!("http://127.0.0.1:{port}/")).await.unwrap();
+        let (port, _) = server(String::new()).await;
+        let refused = post(HERE, &format!("http://127.0.0.1:{port}/")).await.unwrap_err();
+        assert!(refused.retryable, "{refused}");
+    }
+
+    #[test]
+    fn a_target_may_end_the_run_in_its_answer() {
+        let answer = accepted(r#"{"status": "FAILED", "error": "no disk", "result": {"a": 1}}"#);
+        assert_eq!(answer.status, Some(Status::Failed));
+        assert_eq!(answer.error.as_deref(), Some("no disk"));
+        assert_eq!(accepted("thanks"), Accepted::default());
+        assert_eq!(accepted(r#"{"status": "SKIPPED"}"#).status, None);
+    }
+}

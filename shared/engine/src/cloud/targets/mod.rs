@@ -1,0 +1,165 @@
+//! Targets: where runs are launched, each by a real call that carries the idempotency key.
+
+mod aws;
+mod guard;
+mod http;
+
+use aws_config::SdkConfig;
+use belfry_core::encoding::cut;
+use belfry_core::id::RunId;
+use belfry_core::instant;
+use belfry_core::run::{Run, Status};
+use belfry_core::schedule::definition::object;
+use belfry_core::schedule::view;
+use belfry_core::schedule::{Clock, Spec};
+use belfry_core::workflow::{Completion, Target, Workflow};
+use serde_json::{Value, json};
+
+pub(crate) use guard::{Guard, problem as url_problem};
+
+use crate::cloud::launch_queue::group;
+use crate::cloud::run_token;
+use crate::settings::{Secret, Settings};
+
+/// The clients of every kind of target.
+pub struct Targets {
+    http: http::Http,
+    sqs: aws_sdk_sqs::Client,
+    lambda: aws_sdk_lambda::Client,
+    step_functions: aws_sdk_sfn::Client,
+    events: aws_sdk_eventbridge::Client,
+    run_token_key: Secret,
+}
+
+/// A launch that was accepted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Accepted {
+    /// The executor's name for the run.
+    pub external_run_id: Option<String>,
+    /// Whether keeping that name is worth a write: the executor chose to tell it.
+    pub told: bool,
+    /// A terminal state, if the target gave one at once.
+    pub status: Option<Status>,
+    /// What it answered.
+    pub result: Option<Value>,
+    /// What it says went wrong.
+    pub error: Option<String>,
+}
+
+/// A launch that was not accepted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Refused {
+    /// Whether another try may go better.
+    pub retryable: bool,
+    /// Whether the target may have it all the same: it was asked, and its answer not heard.
+    pub unheard: bool,
+    /// What the target said, or what kept us from asking.
+    pub message: String,
+}
+
+impl Refused {
+    fn for_now(message: impl AsRef<str>) -> Refused {
+        Refused { retryable: true, unheard: false, message: cut(message.as_ref()) }
+    }
+
+    fn unheard(message: impl AsRef<str>) -> Refused {
+        Refused { unheard: true, ..Refused::for_now(message) }
+    }
+
+    fn for_good(message: impl AsRef<str>) -> Refused {
+        Refused { retryable: false, unheard: false, message: cut(message.as_ref()) }
+    }
+}
+
+/// What is launched.
+pub struct Launch<'a> {
+    /// Which run.
+    pub id: &'a RunId,
+    /// Its record, freshly claimed.
+    pub run: &'a Run,
+    /// Its schedule.
+    pub clock: &'a Clock,
+    /// What the user wrote of it.
+    pub spec: &'a Spec,
+    /// What it runs.
+    pub workflow: &'a Workflow,
+}
+
+impl Launch<'_> {
+    /// What the target receives.
+    fn body(&self, token: Option<&str>) -> Value {
+        let payload = self.run.payload.as_ref().unwrap_or(&self.spec.payload);
+        let mut body = json!({"dag": self.workflow.definition, "payload": payload});
+        if self.spec.inject_metadata {
+            let from = self.id.run_at.max(self.run.enqueued_at);
+            body["metadata"] = json!({
+                "triggered_by": self.run.trigger,
+                "schedule_id": self.id.schedule_id,
+                "run_id": self.id,
+                "scheduled_time": instant::text(self.id.run_at),
+                "idempotency_key": self.id.idempotency_key(),
+                "user_id": self.clock.owner,
+                "workflow_id": self.clock.workflow_id,
+                "version": self.clock.version,
+                "attempt": self.run.attempt,
+                "fence": self.run.attempt,
+                "upcoming": view::upcoming(self.clock, from, 5),
+            });
+            if let Some(token) = token {
+                body["metadata"]["run_token"] = json!(token);
+            }
+            if let Some(recovery) = self.run.recovery_view(self.id) {
+                let (metadata, recovery) = (object(&body["metadata"]), object(&recovery));
+                body["metadata"] = metadata.into_iter().chain(recovery).collect();
+            }
+        }
+        body
+    }
+}
+
+impl Targets {
+    /// Clients that reach only what targets may be.
+    pub(crate) fn guard(&self) -> &Guard {
+        &self.http.guard
+    }
+
+    /// Clients for every kind of target. They connect when they are first used.
+    pub fn new(sdk: &SdkConfig, settings: &Settings) -> Targets {
+        Targets {
+            http: http::Http::new(settings),
+            sqs: aws_sdk_sqs::Client::new(sdk),
+            lambda: aws_sdk_lambda::Client::new(sdk),
+            step_functions: aws_sdk_sfn::Client::new(sdk),
+            events: aws_sdk_eventbridge::Client::new(sdk),
+            run_token_key: settings.run_token_key.clone(),
+        }
+    }
+
+    /// Launches a run at its target.
+    pub async fn launch(
+        &self,
+        launch: &Launch<'_>,
+        now: instant::Instant,
+    ) -> Result<Accepted, Refused> {
+        let key = launch.id.idempotency_key();
+        // Only an executor whose word is waited for gets the means to give it.
+        let tracked = launch.workflow.completion == Completion::Tracked;
+        let token = tracked.then(|| run_token::make(&self.run_token_key, launch.id)).flatten();
+        let body = launch.body(token.as_deref()).to_string();
+        match &launch.workflow.target {
+            Target::Http { url } => self.http.post(url, &key, token.as_deref(), body, now).await,
+            Target::Sqs { queue_url } => {
+                let group = group(&launch.clock.owner);
+                aws::send_message(&self.sqs, queue_url, &group, &key, body).await
+            }
+            Target::Lambda { function } => aws::invoke(&self.lambda, function, body).await,
+            Target::StepFunctions { state_machine_arn } => {
+                aws::start_execution(&self.step_functions, state_machine_arn, &key, body).await
+            }
+            Target::EventBridge { bus, source, detail_type } => {
+                aws::put_event(&self.events, bus, source, detail_type, body).await
+            }
+        }
+    }
+}

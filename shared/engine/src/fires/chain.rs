@@ -1,0 +1,92 @@
+//! Chains: when a run succeeds, the schedules that follow run too.
+//!
+//! Their runs are recorded before the success is, and sent after it. Whoever dies in between leaves
+//! records that recovery sends; and a launcher that brings such a run looks whether the run it
+//! follows did succeed.
+
+use belfry_core::fire::plan::Fire;
+use belfry_core::id::{Cause, RunId};
+use belfry_core::run::{Run, Status, Trigger};
+use belfry_core::schedule::Clock;
+use tracing::{info, warn};
+
+use crate::app::App;
+use crate::cloud::launch_queue::Parcel;
+use crate::cloud::store::Put;
+use crate::fault::Fault;
+use crate::fires::emit::parcel;
+
+/// What a launcher does with a run that follows another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Follows {
+    /// It starts.
+    Starts,
+    /// The other has not ended.
+    Waits,
+    /// The other did not succeed.
+    Never,
+}
+
+/// Records the runs that follow `run`, whose schedule is `clock`. Answers with what is to be sent
+/// once the success of `run` is recorded.
+pub(crate) async fn record(
+    app: &App,
+    clock: &Clock,
+    id: &RunId,
+    run: &Run,
+) -> Result<Vec<Parcel>, Fault> {
+    if clock.then.is_empty() {
+        return Ok(Vec::new());
+    }
+    let now = app.now();
+    let names: Vec<_> = clock.then.iter().cloned().collect();
+    let mut parcels = Vec::new();
+    for follower in app.store.clocks(&names).await? {
+        let follower = match follower {
+            Ok(follower) if follower.owner == clock.owner => follower,
+            Ok(_) => continue,
+            Err(fault) => {
+                warn!(run_id = %id, %fault, "a schedule that follows is unreadable");
+                continue;
+            }
+        };
+        let trigger = Trigger::After(id.clone());
+        let fire = Fire {
+            // The same whoever records it, and recent even if the fire is of long ago.
+            id: RunId::caused(&follower.schedule_id, run.launch_at, Cause::after(id)),
+            run: Run::planned(trigger, &follower.owner, follower.revision, now, now),
+        };
+        match app.store.put_run(&fire).await? {
+            Put::New => parcels.push(parcel(fire.id, &fire.run)),
+            Put::Unlaunched(run) => parcels.push(parcel(fire.id, &run)),
+            Put::Beyond(_) => {}
+        }
+    }
+    Ok(parcels)
+}
+
+/// Sends what was recorded. If that fails, recovery finds the runs all the same.
+pub(crate) async fn send(app: &App, parcels: &[Parcel]) {
+    if parcels.is_empty() {
+        return;
+    }
+    for (parcel, sent) in parcels.iter().zip(app.queue.send(parcels, app.now()).await) {
+        let run_id = &parcel.message.run_id;
+        match sent {
+            Ok(()) => info!(%run_id, "follows"),
+            Err(fault) => warn!(%run_id, %fault, "not sent: recovery will"),
+        }
+    }
+}
+
+/// Whether a run that follows another may start.
+pub(crate) async fn follows(app: &App, run: &Run) -> Result<Follows, Fault> {
+    let Trigger::After(other) = &run.trigger else { return Ok(Follows::Starts) };
+    Ok(match app.store.run(other).await? {
+        // Its record expired: it was there when this one was made.
+        None => Follows::Starts,
+        Some(other) if other.status == Status::Success => Follows::Starts,
+        Some(other) if other.status.is_terminal() => Follows::Never,
+        Some(_) => Follows::Waits,
+    })
+}

@@ -1,0 +1,214 @@
+//! The launcher: brings the fires of each message to their targets, and hears how executions ended.
+
+mod launch;
+mod preread;
+
+use aws_lambda_events::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
+use belfry_core::id::RunId;
+use belfry_core::run::feedback::{Feedback, Kind};
+use belfry_core::run::{Reason, Status};
+use futures::StreamExt;
+use futures::stream::FuturesOrdered;
+use serde_json::Value;
+use tracing::{error, info, warn};
+
+use crate::app::App;
+use crate::cloud::bus::Event;
+use crate::cloud::message::{self, Message};
+use crate::cloud::together::Together;
+use crate::ending::feedback::{self, Heard};
+use crate::fault::Fault;
+use crate::launcher::launch::{By, Handled, launch};
+use crate::metrics::{self, Metric};
+
+/// The attribute of a message that says whose share of the queue it takes.
+const GROUP: &str = "MessageGroupId";
+
+/// A message as it was delivered.
+struct Delivery<'a> {
+    message: &'a SqsMessage,
+    id: &'a str,
+    /// Whether it brings other fires, too.
+    brings_several: bool,
+}
+
+/// Launches the runs of a batch side by side. Messages that shall come again are named in the
+/// answer; the queue deletes the others.
+pub(crate) async fn launch_batch(app: &App, event: SqsEvent) -> SqsBatchResponse {
+    let together = &Together::on(app);
+    let handled = event.records.iter().map(|message| handle(app, together, message));
+    let handled = side_by_side(handled).await;
+    let mut response = SqsBatchResponse::default();
+    let mut report = Report::default();
+    for (message, fires) in event.records.iter().zip(&handled) {
+        fires.iter().for_each(|answer| report.count(answer));
+        if fires.iter().any(needs_its_message) {
+            let mut failure = BatchItemFailure::default();
+            failure.item_identifier = message.message_id.clone().unwrap_or_default();
+            response.batch_item_failures.push(failure);
+        }
+    }
+    report.tell(app);
+    response
+}
+
+/// Not `join_all`, which asks all of them anew whenever one has something to do.
+async fn side_by_side<T>(work: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
+    // Boxed: what is collected is moved several times, and a launch is large.
+    work.map(Box::pin).collect::<FuturesOrdered<_>>().collect().await
+}
+
+fn needs_its_message(answer: &Result<Handled, Fault>) -> bool {
+    matches!(answer, Ok(Handled::Again { .. }) | Err(_))
+}
+
+/// What a batch came to.
+#[derive(Default)]
+struct Report {
+    launched: usize,
+    skipped_overlap: usize,
+    ended: usize,
+    failed: usize,
+    nothing: usize,
+    again: usize,
+    faults: usize,
+    drift_ms: Vec<i64>,
+}
+
+impl Report {
+    fn count(&mut self, answer: &Result<Handled, Fault>) {
+        match answer {
+            Ok(Handled::Launched { drift_ms, .. }) => {
+                self.launched += 1;
+                self.drift_ms.push(*drift_ms);
+            }
+            Ok(Handled::Ended(Reason::Overlap | Reason::QueueFull)) => self.skipped_overlap += 1,
+            Ok(Handled::Ended(Reason::LaunchFailed | Reason::WorkflowMissing)) => self.failed += 1,
+            Ok(Handled::Ended(_)) => self.ended += 1,
+            Ok(Handled::Nothing(_)) => self.nothing += 1,
+            Ok(Handled::Again { .. } | Handled::Apart) => self.again += 1,
+            Err(_) => self.faults += 1,
+        }
+    }
+
+    fn tell(&self, app: &App) {
+        app.count(&[
+            Metric::count(metrics::RUNS_LAUNCHED, self.launched),
+            Metric::count(metrics::RUNS_SKIPPED_OVERLAP, self.skipped_overlap),
+            Metric::count(metrics::RUNS_CANCELLED, self.ended),
+            Metric::count(metrics::RUNS_FAILED_LAUNCH, self.failed),
+            Metric::count(metrics::MESSAGES_IGNORED, self.nothing),
+            Metric::count(metrics::MESSAGES_AGAIN, self.again),
+            Metric::count(metrics::LAUNCHER_FAULTS, self.faults),
+            Metric::millis(metrics::LAUNCH_DRIFT, &self.drift_ms),
+        ]);
+    }
+}
+
+/// Brings every fire of a message to its target.
+async fn handle(
+    app: &App,
+    together: &Together<'_>,
+    message: &SqsMessage,
+) -> Vec<Result<Handled, Fault>> {
+    let body = message.body.as_deref().unwrap_or_default();
+    let fires: Vec<Message> = match message::read(body) {
+        Ok(fires) => fires,
+        Err(problem) => return vec![hear(app, message, body, problem).await],
+    };
+    let id = message.message_id.as_deref().unwrap_or_default();
+    let delivery = &Delivery { message, id, brings_several: fires.len() > 1 };
+    let handled = side_by_side(fires.iter().map(|fire| bring(app, together, fire, delivery))).await;
+    let after_s = |answer: &Result<Handled, Fault>| match answer {
+        Ok(Handled::Again { after_s, .. }) => Some(*after_s),
+        _ => None,
+    };
+    if let Some(after_s) = handled.iter().filter_map(after_s).max() {
+        let receipt = message.receipt_handle.as_deref().unwrap_or_default();
+        if let Err(fault) = app.queue.hide(receipt, after_s).await {
+            // It comes again all the same, when its visibility runs out.
+            warn!(message_id = id, %fault, "not hidden");
+        }
+    }
+    handled
+}
+
+async fn bring(
+    app: &App,
+    together: &Together<'_>,
+    fire: &Message,
+    delivery: &Delivery<'_>,
+) -> Result<Handled, Fault> {
+    let handled = launch(app, together, fire, delivery.id).await;
+    let run_id = &fire.run_id;
+    if let Ok(handled) = &handled
+        && app.events.are_told()
+    {
+        together.tell(events(run_id, handled)).await;
+    }
+    match &handled {
+        Ok(Handled::Launched { drift_ms, .. }) => info!(%run_id, drift_ms, "launched"),
+        Ok(Handled::Ended(reason)) => info!(%run_id, ?reason, "not launched"),
+        Ok(Handled::Nothing(why)) => info!(%run_id, why, "nothing to do"),
+        Ok(Handled::Again { after_s, why, by }) => {
+            info!(%run_id, after_s, why, "comes again");
+            if delivery.brings_several && *by == By::Any {
+                // So the others neither wait for it nor come again with it.
+                let group = delivery.message.attributes.get(GROUP).map(String::as_str);
+                app.queue.send_apart(fire, group, *after_s).await?;
+                return Ok(Handled::Apart);
+            }
+        }
+        Ok(Handled::Apart) => {}
+        Err(fault) => error!(%run_id, %fault, "launch fault"),
+    }
+    handled
+}
+
+/// The queue also brings events that say how an execution ended. What is neither is poison.
+async fn hear(
+    app: &App,
+    message: &SqsMessage,
+    body: &str,
+    problem: serde_json::Error,
+) -> Result<Handled, Fault> {
+    let event: Value = serde_json::from_str(body).unwrap_or_default();
+    if let Some(kind) = Kind::of(&event) {
+        return match kind.read(&event) {
+            Some((id, said)) => heard(app, &id, &said).await,
+            None => Ok(Handled::Nothing("it says nothing of the end of a run")),
+        };
+    }
+    // It can never succeed: the queue moves it to the dead letters for a person to see.
+    error!(message_id = message.message_id, %problem, "poison message");
+    Err(Fault::new("read message", problem))
+}
+
+async fn heard(app: &App, id: &RunId, said: &Feedback) -> Result<Handled, Fault> {
+    let Some(run) = app.store.run(id).await? else {
+        return Ok(Handled::Nothing("there is no such run"));
+    };
+    let why = match feedback::hear(app, id, &run, said).await? {
+        Heard::Yes => "its executor told how it ended",
+        Heard::Before => "it was known how it ended",
+        Heard::No(_) => "it ended otherwise before",
+    };
+    info!(run_id = %id, why, "heard");
+    Ok(Handled::Nothing(why))
+}
+
+/// What a bus is told of a message.
+fn events(id: &RunId, handled: &Handled) -> Vec<Event> {
+    match handled {
+        Handled::Launched { ended, .. } => [Some(Status::Started), *ended]
+            .into_iter()
+            .flatten()
+            .map(|status| Event::run(id, status, None))
+            .collect(),
+        Handled::Ended(reason @ (Reason::LaunchFailed | Reason::WorkflowMissing)) => {
+            vec![Event::run(id, Status::Failed, Some(*reason))]
+        }
+        Handled::Ended(reason) => vec![Event::run(id, Status::Skipped, Some(*reason))],
+        Handled::Nothing(_) | Handled::Again { .. } | Handled::Apart => Vec::new(),
+    }
+}

@@ -1,0 +1,397 @@
+//! Recovery: looks at every run once its time is past by the lost threshold, and at dead letters.
+//!
+//! It takes no input and can be called at any time by anybody: a minute swept twice does no harm,
+//! because every step is conditional on the run being as it was seen.
+
+mod check;
+
+use std::collections::BTreeSet;
+
+use belfry_core::id::RunId;
+use belfry_core::instant::Instant;
+use belfry_core::recovery::{Limits, Setting, Step, next_step};
+use belfry_core::run::{Reason, Run, Status};
+use belfry_core::schedule::Clock;
+use chrono::{Duration, DurationRound};
+use futures::{StreamExt, stream};
+use serde::Serialize;
+use tracing::{error, info, warn};
+
+use crate::app::App;
+use crate::cloud::bus::Event;
+use crate::cloud::launch_queue::DeadLetter;
+use crate::cloud::message::{self, Named};
+use crate::cloud::store::{Outcome, Stored};
+use crate::ending::failures::after_failure;
+use crate::fault::Fault;
+use crate::fires::emit::parcel;
+use crate::fires::slots;
+use crate::metrics::{self, Metric};
+use crate::recovery::check::{Checked, check};
+
+/// Minutes swept in one call: after an outage of recovery itself, the next calls catch up.
+const MAX_MINUTES: i64 = 120;
+/// Where the first call of all begins.
+const FIRST_LOOK_BACK: Duration = Duration::hours(1);
+/// Runs worked on at once.
+const CONCURRENCY: usize = 16;
+/// Clocks read at once.
+const CLOCKS_AT_ONCE: usize = 100;
+/// Receives of dead letters in one call, ten each.
+const MAX_DEAD_BATCHES: usize = 10;
+
+/// What recovery did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Report {
+    /// Runs looked at.
+    pub looked_at: usize,
+    /// Lost runs sent again.
+    pub resent: usize,
+    /// Waiting runs asked whether their turn came.
+    pub nudged: usize,
+    /// Runs that took too long.
+    pub timed_out: usize,
+    /// Runs of paused or deleted schedules.
+    pub cancelled: usize,
+    /// Runs given up on.
+    pub abandoned: usize,
+    /// Runs to be looked at again later.
+    pub waiting: usize,
+    /// Dead letters dealt with.
+    pub dead_letters: usize,
+    /// Dead letters nobody understands; they stay for a person to see.
+    pub poison: usize,
+    /// What the self-check found.
+    pub checked: Checked,
+    /// Runs, minutes and letters that did not get through; the next call takes them up again.
+    pub failed: usize,
+}
+
+/// Sweeps every minute since the last call, and the dead letters.
+pub(crate) async fn recover(app: &App, now: Instant) -> Report {
+    let mut report = Report::default();
+    dead_letters(app, now, &mut report).await;
+    if let Err(fault) = sweep(app, now, &mut report).await {
+        error!(%fault, "sweep stopped");
+        report.failed += 1;
+    }
+    match check(app, now).await {
+        Ok(checked) => report.checked = checked,
+        Err(fault) => {
+            error!(%fault, "self-check stopped");
+            report.failed += 1;
+        }
+    }
+    tell(app, &report);
+    report
+}
+
+async fn sweep(app: &App, now: Instant, report: &mut Report) -> Result<(), Fault> {
+    let minute = Duration::minutes(1);
+    let this_minute = now.duration_trunc(minute).unwrap_or(now);
+    let bookmark = app.store.bookmark().await?.unwrap_or(this_minute - FIRST_LOOK_BACK);
+    let last = this_minute.min(bookmark + minute * MAX_MINUTES as i32);
+    let mut swept = bookmark;
+    while swept < last {
+        let next = swept + minute;
+        if !sweep_minute(app, next, now, report).await {
+            break;
+        }
+        swept = next;
+    }
+    if swept > bookmark { app.store.move_bookmark(swept).await } else { Ok(()) }
+}
+
+/// `false`: something did not get through, and the minute must be swept again.
+async fn sweep_minute(app: &App, minute: Instant, now: Instant, report: &mut Report) -> bool {
+    let shards = (0..app.settings.due_shards).map(|shard| app.store.swept_runs(minute, shard));
+    let answers: Vec<_> =
+        stream::iter(shards.collect::<Vec<_>>()).buffer_unordered(CONCURRENCY).collect().await;
+    let mut runs = Vec::new();
+    let mut through = true;
+    for answer in answers {
+        match answer {
+            Ok(found) => runs.extend(found),
+            Err(fault) => {
+                error!(%fault, "shard not swept");
+                report.failed += 1;
+                through = false;
+            }
+        }
+    }
+    let mut work = Vec::new();
+    let mut ended = Vec::new();
+    for run in runs {
+        match run {
+            Ok((id, run)) if run.status.is_terminal() => {
+                report.looked_at += 1;
+                ended.push(id);
+            }
+            Ok((id, run)) => work.push(look_at(app, id, run, now)),
+            // It can never be read; to stop here would hide every run behind it.
+            Err(fault) => {
+                error!(%fault, "skipped: unreadable run");
+                report.failed += 1;
+            }
+        }
+    }
+    let done: Vec<_> = stream::iter(work).buffer_unordered(CONCURRENCY).collect().await;
+    for done in done {
+        report.looked_at += 1;
+        match done {
+            Ok(step) => report.count(step),
+            Err(fault) => {
+                error!(%fault, "run not recovered");
+                report.failed += 1;
+                through = false;
+            }
+        }
+    }
+    if let Err(fault) = free_slots(app, &ended).await {
+        error!(%fault, "slots not freed");
+        report.failed += 1;
+        through = false;
+    }
+    through
+}
+
+/// Frees the slots of runs that have ended: whoever ended them may not have lived to do it. One
+/// small read a schedule, and no more unless there is such a slot.
+async fn free_slots(app: &App, ended: &[RunId]) -> Result<(), Fault> {
+    let schedules: BTreeSet<_> = ended.iter().map(|id| id.schedule_id.clone()).collect();
+    let schedules: Vec<_> = schedules.into_iter().collect();
+    for some in schedules.chunks(CLOCKS_AT_ONCE) {
+        for clock in app.store.clocks(some).await?.into_iter().flatten() {
+            let holds = |id: &&RunId| {
+                id.schedule_id == clock.schedule_id && clock.active.contains(&id.sort_key())
+            };
+            for id in ended.iter().filter(holds) {
+                // A fire that was taken back may have been put anew since it was swept.
+                if app.store.run(id).await?.is_none_or(|run| run.status.is_terminal()) {
+                    warn!(run_id = %id, "ended, its slot was not given back");
+                    slots::pass_on(app, &clock, id).await?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Decides about a run and acts.
+async fn look_at(app: &App, id: RunId, run: Run, now: Instant) -> Result<Step, Fault> {
+    let stored = app.store.schedule(&id.schedule_id).await?;
+    let setting = setting(app, &id, &stored).await?;
+    let step = next_step(&run, id.run_at, setting, now, &app.settings.recovery);
+    act(app, &id, &run, &stored, step, now).await?;
+    Ok(step)
+}
+
+async fn act(
+    app: &App,
+    id: &RunId,
+    run: &Run,
+    stored: &Stored,
+    step: Step,
+    now: Instant,
+) -> Result<(), Fault> {
+    let both = match stored {
+        Stored::Schedule(both) => Some(both.as_ref()),
+        _ => None,
+    };
+    let clock = both.map(|(clock, _)| clock);
+    let again = now + app.settings.recovery.lost_after;
+    match step {
+        Step::Leave => {}
+        Step::LookAgain(at) => app.store.look_again(id, at).await?,
+        Step::Resend => {
+            if app.store.recover_run(id, run, again, now).await? {
+                send(app, id, run, now).await?;
+                warn!(run_id = %id, "lost, sent again");
+            }
+        }
+        Step::Nudge => {
+            app.store.look_again(id, again).await?;
+            send(app, id, run, now).await?;
+        }
+        Step::TimeOut => {
+            let outcome = Outcome::because(Status::Failed, Reason::Timeout);
+            if app.store.finish_run(id, Some(run.attempt), &outcome, now).await? {
+                warn!(run_id = %id, "took too long");
+                app.events.tell(&[Event::run(id, Status::Failed, Some(Reason::Timeout))]).await;
+                free_slot(app, clock, id).await?;
+                if let Some((clock, spec)) = both {
+                    after_failure(app, clock, spec, id).await?;
+                }
+            } else {
+                // Ended by somebody else, or by a try of ours whose answer was lost: its slot is
+                // looked at once more.
+                app.store.look_again(id, again).await?;
+            }
+        }
+        Step::Cancel(reason) => {
+            let revision = clock.map_or(run.revision, |clock| clock.revision);
+            app.store.cancel_run(id, reason, revision, now).await?;
+            info!(run_id = %id, ?reason, "not launched");
+        }
+        Step::Abandon => abandon(app, clock, id, run, now).await?,
+    }
+    Ok(())
+}
+
+async fn setting(app: &App, id: &RunId, stored: &Stored) -> Result<Setting, Fault> {
+    let Stored::Schedule(both) = stored else { return Ok(Setting::Deleted) };
+    let (clock, spec) = both.as_ref();
+    let workflow = app.workflow(&clock.workflow_id, clock.version).await?;
+    // Without its workflow a run fails when it is launched, and says so.
+    let completion = workflow.map(|workflow| workflow.completion).unwrap_or_default();
+    let max_runtime = spec.max_runtime_s.map(|s| Duration::seconds(i64::from(s)));
+    Ok(match clock.paused && !id.is_asked_for() {
+        true => Setting::Paused { completion, max_runtime },
+        false => Setting::Running { completion, max_runtime },
+    })
+}
+
+async fn send(app: &App, id: &RunId, run: &Run, now: Instant) -> Result<(), Fault> {
+    app.queue.send(&[parcel(id.clone(), run)], now).await.into_iter().collect()
+}
+
+async fn abandon(
+    app: &App,
+    clock: Option<&Clock>,
+    id: &RunId,
+    run: &Run,
+    now: Instant,
+) -> Result<(), Fault> {
+    let attempts = run.recovery.map_or(0, |recovery| recovery.attempts);
+    let error = match run.status {
+        Status::Started => format!("nobody told of its end; sent again {attempts} times"),
+        _ => format!("never launched; sent again {attempts} times"),
+    };
+    let abandoned = match run.status {
+        Status::Started => {
+            let outcome =
+                Outcome { error: Some(error), ..Outcome::because(Status::Abandoned, Reason::Lost) };
+            app.store.finish_run(id, Some(run.attempt), &outcome, now).await?
+        }
+        _ => app.store.abandon_run(id, &error, now).await?,
+    };
+    if abandoned {
+        error!(run_id = %id, attempts, "abandoned");
+        app.events.tell(&[Event::run(id, Status::Abandoned, Some(Reason::Lost))]).await;
+        free_slot(app, clock, id).await?;
+    } else {
+        app.store.look_again(id, now + app.settings.recovery.lost_after).await?;
+    }
+    Ok(())
+}
+
+async fn free_slot(app: &App, clock: Option<&Clock>, id: &RunId) -> Result<(), Fault> {
+    match clock {
+        Some(clock) if clock.active.contains(&id.sort_key()) => {
+            slots::pass_on(app, clock, id).await
+        }
+        Some(clock) => slots::wake_next(app, clock, id).await,
+        None => Ok(()),
+    }
+}
+
+/// A dead letter is proof that a handoff failed: its run is lost now, not after the threshold.
+async fn dead_letters(app: &App, now: Instant, report: &mut Report) {
+    for _ in 0..MAX_DEAD_BATCHES {
+        let letters = match app.queue.dead_letters().await {
+            Ok(letters) => letters,
+            Err(fault) => {
+                error!(%fault, "dead letters not read");
+                report.failed += 1;
+                return;
+            }
+        };
+        if letters.is_empty() {
+            return;
+        }
+        for letter in letters {
+            match open(app, &letter, now, report).await {
+                Ok(()) => report.dead_letters += 1,
+                Err(fault) => {
+                    error!(%fault, "dead letter not dealt with");
+                    report.failed += 1;
+                }
+            }
+        }
+    }
+}
+
+async fn open(
+    app: &App,
+    letter: &DeadLetter,
+    now: Instant,
+    report: &mut Report,
+) -> Result<(), Fault> {
+    let named: Vec<Named> = match message::read(&letter.body) {
+        Ok(named) => named,
+        Err(problem) => {
+            error!(%problem, "poison among the dead letters");
+            report.poison += 1;
+            return Ok(());
+        }
+    };
+    let mut is_dealt_with = true;
+    for Named { run_id } in named {
+        is_dealt_with &= take_up(app, run_id, now, report).await?;
+    }
+    // Otherwise somebody has one of them: this letter comes again after them.
+    if is_dealt_with { app.queue.bury(letter).await } else { Ok(()) }
+}
+
+/// Decides about a run of a dead letter and acts. `false`: somebody has it.
+async fn take_up(app: &App, id: RunId, now: Instant, report: &mut Report) -> Result<bool, Fault> {
+    let Some(run) = app.store.run(&id).await?.filter(|run| !run.status.is_terminal()) else {
+        return Ok(true);
+    };
+    if run.lease_until.is_some_and(|until| now <= until) {
+        return Ok(false);
+    }
+    report.looked_at += 1;
+    let stored = app.store.schedule(&id.schedule_id).await?;
+    let setting = setting(app, &id, &stored).await?;
+    let at_once = Limits { lost_after: Duration::zero(), ..app.settings.recovery.clone() };
+    // Claimed and never handed over: whatever its completion, it starts over.
+    let as_lost = match run.status {
+        Status::Started => Run { status: Status::Enqueued, ..run.clone() },
+        _ => run.clone(),
+    };
+    let step = next_step(&as_lost, id.run_at, setting, now, &at_once);
+    act(app, &id, &run, &stored, step, now).await?;
+    report.count(step);
+    Ok(true)
+}
+
+impl Report {
+    fn count(&mut self, step: Step) {
+        match step {
+            Step::Leave => {}
+            Step::LookAgain(_) => self.waiting += 1,
+            Step::Resend => self.resent += 1,
+            Step::Nudge => self.nudged += 1,
+            Step::TimeOut => self.timed_out += 1,
+            Step::Cancel(_) => self.cancelled += 1,
+            Step::Abandon => self.abandoned += 1,
+        }
+    }
+}
+
+fn tell(app: &App, report: &Report) {
+    info!(?report, "recovery");
+    app.count(&[
+        Metric::count(metrics::RUNS_LOOKED_AT, report.looked_at),
+        Metric::count(metrics::RUNS_RECOVERED, report.resent),
+        Metric::count(metrics::RUNS_TIMED_OUT, report.timed_out),
+        Metric::count(metrics::RUNS_ABANDONED, report.abandoned),
+        Metric::count(metrics::DEAD_LETTERS, report.dead_letters),
+        Metric::count(metrics::POISON_MESSAGES, report.poison),
+        Metric::count(metrics::RECOVERY_FAILED, report.failed),
+        Metric::count(metrics::SCHEDULES_CHECKED, report.checked.schedules),
+        Metric::count(metrics::UNEXPLAINED, report.checked.unexplained),
+        Metric::count(metrics::CLOCKS_REPAIRED, report.checked.repaired),
+    ]);
+}

@@ -1,0 +1,126 @@
+//! Making schedules.
+
+use std::collections::BTreeSet;
+
+use belfry_core::id::{ScheduleId, SetName};
+use belfry_core::instant;
+use belfry_core::schedule::change::differences;
+use belfry_core::schedule::definition::Definition;
+use belfry_core::schedule::{Clock, Spec};
+use chrono::Duration;
+use serde_json::Value;
+use tracing::info;
+
+use super::caller::Caller;
+use super::change::{Saving, entry, first_fire, saving, spec};
+use super::follow::{links, newly_followed};
+use super::input::read;
+use super::lookup::resolve_version;
+use super::membership::{membership, moved};
+use super::refusal::Refusal;
+use super::settle::{emit_soon, meet_unended};
+use crate::app::App;
+use crate::cloud::store::{Change, Created, Spent, Stored};
+
+/// Nobody knows when an owner of too many deletes one; asking every minute does no harm.
+const UNTIL_ROOM: Duration = Duration::minutes(1);
+
+/// Makes a schedule under a name that is free.
+pub(crate) async fn create(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    body: &Value,
+) -> Result<Saving, Refusal> {
+    let definition = read(app, body, id)?;
+    let taken = || Refusal::Conflict(format!("schedule {id} exists already"));
+    let free = match app.store.schedule(id).await? {
+        Stored::Schedule(_) => return Err(taken()),
+        free => free,
+    };
+    match make(app, caller, id, definition, Birth::under(free)).await {
+        Err(Refusal::Stale { .. }) => Err(taken()),
+        made => made,
+    }
+}
+
+/// What a new schedule finds under its name.
+pub(crate) struct Birth {
+    /// Its first revision.
+    revision: u64,
+    /// The schedules that follow whatever has the name.
+    then: BTreeSet<ScheduleId>,
+    /// The set it is made in.
+    set: Option<SetName>,
+}
+
+impl Birth {
+    /// The revisions of a deleted schedule go on.
+    pub(crate) fn under(free: Stored) -> Birth {
+        let (revision, then) = match free {
+            Stored::Deleted { revision, then } => (revision + 1, then),
+            _ => (1, BTreeSet::new()),
+        };
+        Birth { revision, then, set: None }
+    }
+
+    pub(crate) fn of(self, set: &SetName) -> Birth {
+        Birth { set: Some(set.clone()), ..self }
+    }
+}
+
+pub(crate) async fn make(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    definition: Definition,
+    Birth { revision, then, set }: Birth,
+) -> Result<Saving, Refusal> {
+    let now = app.now();
+    let version = resolve_version(app, caller, &caller.sub, &definition, None).await?;
+    let mut links = links(app, &caller.sub, id, None, Some(&definition)).await?;
+    links.extend(membership(&caller.sub, None, set.as_ref()));
+    let created_at = instant::whole_second(now);
+    let clock = Clock {
+        schedule_id: id.clone(),
+        owner: caller.sub.clone(),
+        revision,
+        next_run_at: first_fire(&definition, id, created_at, now),
+        timing: definition.timing.clone(),
+        policies: definition.policies.clone(),
+        workflow_id: definition.workflow_id.clone(),
+        version,
+        paused: definition.paused,
+        zone_lost: false,
+        created_at,
+        last_run_at: None,
+        last_run_id: None,
+        active: BTreeSet::new(),
+        then,
+        last_claimed: None,
+    };
+    let spec = Spec { set, ..spec(definition, revision, None, now) };
+    let mut changes = differences(None, &Definition::of(&clock, &spec));
+    changes.extend(moved(None, spec.set.as_ref()));
+    let log = Change { changes, ..entry(&clock, caller, "created", now) };
+    let quota = &app.settings.quota;
+    if let Spent::Wait(wait) = app.store.spend_creation(&caller.sub, quota, now).await? {
+        let why = format!("at most {} schedules can be made in a minute", quota.per_minute);
+        return Err(Refusal::TooMany { why, wait });
+    }
+    match app.store.create_schedule(&clock, &spec, &log, quota.schedules, &links).await? {
+        Created::Taken => Err(Refusal::Stale { current: revision }),
+        Created::Full => {
+            let why = format!("you have {} schedules, and may have no more", quota.schedules);
+            Err(Refusal::TooMany { why, wait: UNTIL_ROOM })
+        }
+        Created::Yes => {
+            info!(schedule_id = %id, by = caller.sub, "created");
+            if let Some(followed) = newly_followed(&links) {
+                meet_unended(app, followed, now).await?;
+            }
+            emit_soon(app, &clock, now).await;
+            Ok(saving(true, &clock, &spec, now))
+        }
+    }
+}

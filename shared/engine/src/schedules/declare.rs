@@ -1,0 +1,114 @@
+//! Declaring: schedules that belong to a set are made, changed and deleted by it. By hand they are
+//! changed like any other; that is the drift the set finds and mends.
+
+use belfry_core::declare::set::declaration::says_paused;
+use belfry_core::id::{ScheduleId, SetName};
+use belfry_core::schedule::definition::Definition;
+use serde_json::Value;
+
+use super::caller::Caller;
+use super::change::{Intent, Saving, change};
+use super::create::{Birth, make};
+use super::delete::remove;
+use super::input::read;
+use super::lookup::{TRIES, check_revision, crowded, load};
+use super::membership::{Membership, check_member};
+use super::refusal::Refusal;
+use crate::app::App;
+use crate::cloud::store::Stored;
+
+/// Makes a schedule as a member of the caller's set, or replaces the definition of one that is. A
+/// schedule the set does not own is refused. `seen` is the revision the caller decided by, 0 if there
+/// was no schedule. Whether it is paused stays as it is, unless `body` says so.
+pub async fn declare(
+    app: &App,
+    caller: &Caller,
+    set: &SetName,
+    id: &ScheduleId,
+    body: &Value,
+    seen: Option<u64>,
+) -> Result<Saving, Refusal> {
+    let definition = read(app, body, id)?;
+    for _ in 0..TRIES {
+        let saved = match app.store.schedule(id).await? {
+            Stored::Schedule(both) => {
+                let (clock, spec) = *both;
+                check_member(&clock, &spec, caller, set)?;
+                check_revision(&clock, seen)?;
+                let paused = if says_paused(body) { definition.paused } else { clock.paused };
+                let definition = Definition { paused, ..definition.clone() };
+                let intent = Intent {
+                    until: spec.pause_until,
+                    ..Intent::new("updated", spec.pause_note.clone())
+                };
+                change(app, caller, clock, spec, definition, intent).await
+            }
+            _ if seen.is_some_and(|seen| seen > 0) => return Err(Refusal::Stale { current: 0 }),
+            free => {
+                let birth = Birth::under(free).of(set);
+                make(app, caller, id, definition.clone(), birth).await
+            }
+        };
+        match saved {
+            Err(Refusal::Stale { .. }) if seen.is_none() => {}
+            saved => return saved,
+        }
+    }
+    Err(crowded())
+}
+
+/// Deletes a member of the caller's set; a schedule the set does not own is refused.
+pub async fn withdraw(
+    app: &App,
+    caller: &Caller,
+    set: &SetName,
+    id: &ScheduleId,
+    seen: Option<u64>,
+) -> Result<(), Refusal> {
+    remove(app, caller, id, seen, Some(set)).await
+}
+
+/// Makes a schedule that belongs to no set a member of its owner's set of this name.
+pub async fn adopt(
+    app: &App,
+    caller: &Caller,
+    set: &SetName,
+    id: &ScheduleId,
+) -> Result<Saving, Refusal> {
+    let intent = Intent { membership: Membership::Of(set.clone()), ..Intent::new("adopted", None) };
+    join_or_leave(app, caller, set, id, intent).await
+}
+
+/// Makes a member of its owner's set a schedule like any other, by hand from now on.
+pub async fn release(
+    app: &App,
+    caller: &Caller,
+    set: &SetName,
+    id: &ScheduleId,
+) -> Result<Saving, Refusal> {
+    let intent = Intent { membership: Membership::None, ..Intent::new("released", None) };
+    join_or_leave(app, caller, set, id, intent).await
+}
+
+async fn join_or_leave(
+    app: &App,
+    caller: &Caller,
+    set: &SetName,
+    id: &ScheduleId,
+    intent: Intent,
+) -> Result<Saving, Refusal> {
+    for _ in 0..TRIES {
+        let (clock, spec) = load(app, caller, id).await?;
+        if let Some(other) = spec.set.as_ref().filter(|has| *has != set) {
+            return Err(Refusal::Conflict(format!("schedule {id} belongs to set {other}")));
+        }
+        let definition = Definition::of(&clock, &spec);
+        let intent =
+            Intent { note: spec.pause_note.clone(), until: spec.pause_until, ..intent.clone() };
+        match change(app, caller, clock, spec, definition, intent).await {
+            Err(Refusal::Stale { .. }) => {}
+            saved => return saved,
+        }
+    }
+    Err(crowded())
+}

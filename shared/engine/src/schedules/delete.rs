@@ -1,0 +1,59 @@
+//! Deleting a schedule.
+
+use belfry_core::id::{ScheduleId, SetName};
+use tracing::info;
+
+use super::caller::Caller;
+use super::change::entry;
+use super::follow::links;
+use super::lookup::{TRIES, check_revision, crowded, load};
+use super::membership::{check_member, membership};
+use super::refusal::Refusal;
+use super::settle::{emit_overdue, settle_unlaunched};
+use crate::app::App;
+use crate::cloud::store::{Change, Saved};
+use crate::fires::backfill::cancel_all;
+
+/// Deletes a schedule: after this returns, nothing of it launches. Its history stays.
+pub(crate) async fn delete(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    if_match: Option<u64>,
+) -> Result<(), Refusal> {
+    remove(app, caller, id, if_match, None).await
+}
+
+/// Deletes a schedule; for a set, only if it is its own.
+pub(crate) async fn remove(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    if_match: Option<u64>,
+    by: Option<&SetName>,
+) -> Result<(), Refusal> {
+    for _ in 0..TRIES {
+        let (clock, spec) = load(app, caller, id).await?;
+        if let Some(set) = by {
+            check_member(&clock, &spec, caller, set)?;
+        }
+        check_revision(&clock, if_match)?;
+        let followed = spec.after_schedule_id.as_ref();
+        let mut links = links(app, &clock.owner, id, followed, None).await?;
+        links.extend(membership(&clock.owner, spec.set.as_ref(), None));
+        let now = app.now();
+        emit_overdue(app, &clock, now).await?;
+        let revision = clock.revision + 1;
+        let log = Change { revision, ..entry(&clock, caller, "deleted", now) };
+        if app.store.delete_schedule(&clock, &log, &links).await? == Saved::Yes {
+            settle_unlaunched(app, &clock, None, revision, now).await?;
+            cancel_all(app, id, now).await?;
+            info!(schedule_id = %id, by = caller.sub, "deleted");
+            return Ok(());
+        }
+        if if_match.is_some() {
+            return Err(Refusal::Stale { current: revision });
+        }
+    }
+    Err(crowded())
+}

@@ -1,0 +1,73 @@
+//! Following: which schedules may run after which.
+
+use belfry_core::id::ScheduleId;
+use belfry_core::schedule::definition::Definition;
+
+use super::refusal::Refusal;
+use crate::app::App;
+use crate::cloud::store::{Link, Stored};
+
+/// A chain of schedules is no longer than this.
+const MAX_CHAIN: usize = 20;
+/// So many schedules follow one: their names are part of its clock, which must stay small.
+const MAX_FOLLOWERS: usize = 10;
+
+/// What is to be written so that schedule `id` follows the one `definition` names. The other must
+/// be `owner`'s too, and following it must not lead back here.
+pub(crate) async fn links(
+    app: &App,
+    owner: &str,
+    id: &ScheduleId,
+    before: Option<&ScheduleId>,
+    definition: Option<&Definition>,
+) -> Result<Vec<Link>, Refusal> {
+    let wanted = definition.and_then(|definition| definition.after_schedule_id.as_ref());
+    if wanted == before {
+        return Ok(Vec::new());
+    }
+    let mut links = Vec::new();
+    if let Some(other) = wanted {
+        check(app, owner, id, other).await?;
+        links.push(Link::Follow(other.clone()));
+    }
+    if let Some(other) = before
+        && !matches!(app.store.schedule(other).await?, Stored::Nothing)
+    {
+        links.push(Link::Leave(other.clone()));
+    }
+    Ok(links)
+}
+
+/// The schedule that is followed once `links` are written, and was not before.
+pub(crate) fn newly_followed(links: &[Link]) -> Option<&ScheduleId> {
+    links.iter().find_map(|link| match link {
+        Link::Follow(other) => Some(other),
+        _ => None,
+    })
+}
+
+async fn check(app: &App, owner: &str, id: &ScheduleId, other: &ScheduleId) -> Result<(), Refusal> {
+    let refuse = |problem: String| Err(Refusal::invalid("after_schedule_id", problem));
+    let mut next = Some(other.clone());
+    for hop in 0..MAX_CHAIN {
+        let Some(current) = next else { return Ok(()) };
+        if current == *id {
+            return refuse(format!("leads back: {other} follows {id} already"));
+        }
+        let found = match app.store.schedule(&current).await? {
+            Stored::Schedule(both) if both.0.owner == owner => Some(*both),
+            _ => None,
+        };
+        match found {
+            None if hop == 0 => return refuse(format!("schedule {other} does not exist")),
+            None => return Ok(()),
+            Some((clock, _))
+                if hop == 0 && clock.then.len() >= MAX_FOLLOWERS && !clock.then.contains(id) =>
+            {
+                return refuse(format!("{MAX_FOLLOWERS} schedules follow {other} already"));
+            }
+            Some((_, spec)) => next = spec.after_schedule_id,
+        }
+    }
+    refuse(format!("makes a chain of more than {MAX_CHAIN} schedules"))
+}

@@ -1,0 +1,54 @@
+//! Membership: which declared set a schedule belongs to.
+
+use belfry_core::declare::set::{Holder, Standing, standing};
+use belfry_core::id::SetName;
+use belfry_core::schedule::change::Difference;
+use belfry_core::schedule::{Clock, Spec};
+use serde_json::json;
+
+use super::caller::Caller;
+use super::refusal::Refusal;
+use crate::cloud::store::Link;
+
+/// What a change does to the membership of a schedule in a declared set.
+#[derive(Clone)]
+pub(crate) enum Membership {
+    /// It stays as it is: the change is nobody's declaration.
+    Keep,
+    /// It belongs to this set from now on.
+    Of(SetName),
+    /// It belongs to no set from now on.
+    None,
+}
+
+/// Refuses what is not this set's.
+pub(crate) fn check_member(
+    clock: &Clock,
+    spec: &Spec,
+    caller: &Caller,
+    set: &SetName,
+) -> Result<(), Refusal> {
+    let holder = Holder { owner: &clock.owner, set: spec.set.as_ref() };
+    match standing(Some(holder), &caller.sub, set) {
+        Standing::Foreign(why) => {
+            Err(Refusal::Conflict(format!("schedule {} {why}", clock.schedule_id)))
+        }
+        Standing::Member | Standing::Free => Ok(()),
+    }
+}
+
+/// The rows of sets that change with the schedule.
+pub(crate) fn membership(owner: &str, old: Option<&SetName>, new: Option<&SetName>) -> Vec<Link> {
+    if old == new {
+        return Vec::new();
+    }
+    let quit = old.map(|set| Link::Quit { owner: owner.to_owned(), set: set.clone() });
+    let join = new.map(|set| Link::Join { owner: owner.to_owned(), set: set.clone() });
+    quit.into_iter().chain(join).collect()
+}
+
+/// What the change log says of a schedule that comes into a set or goes out of one.
+pub(crate) fn moved(old: Option<&SetName>, new: Option<&SetName>) -> Option<Difference> {
+    let told = |set: Option<&SetName>| json!(set);
+    (old != new).then(|| Difference { field: "set".to_owned(), old: told(old), new: told(new) })
+}

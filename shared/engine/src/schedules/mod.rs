@@ -1,0 +1,17 @@
+//! Schedules: what making, changing, pausing and deleting one does to its fires.
+
+pub mod caller;
+pub mod change;
+pub(crate) mod create;
+pub mod declare;
+pub(crate) mod delete;
+pub(crate) mod follow;
+pub(crate) mod input;
+pub(crate) mod ledger;
+pub(crate) mod lookup;
+pub(crate) mod membership;
+pub(crate) mod pause;
+pub mod refusal;
+pub(crate) mod save;
+pub(crate) mod settle;
+pub(crate) mod workflows;

@@ -1,0 +1,98 @@
+//! Pauses: their beginning, their end by hand or by themselves, and what an end would catch up.
+
+use belfry_core::fire::catchup;
+use belfry_core::id::ScheduleId;
+use belfry_core::instant::{self, Instant};
+use belfry_core::schedule::definition::Definition;
+use belfry_core::schedule::{Catchup, Clock, Policies};
+use chrono::Duration;
+use serde_json::{Value, json};
+
+use super::caller::Caller;
+use super::change::{Intent, Saving, change};
+use super::lookup::load;
+use super::refusal::Refusal;
+use super::save::alter;
+use crate::app::App;
+use crate::cloud::store::Stored;
+
+/// Pauses a schedule: after this returns, nothing of it launches by itself, until it is resumed or
+/// `until` has come.
+pub(crate) async fn pause(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    note: Option<String>,
+    until: Option<Instant>,
+    if_match: Option<u64>,
+) -> Result<Saving, Refusal> {
+    if until.is_some_and(|until| until <= app.now()) {
+        return Err(Refusal::invalid("until", "must be in the future"));
+    }
+    let edit = |old: &Definition| Ok(Definition { paused: true, ..old.clone() });
+    let intent = Intent { until, ..Intent::new("paused", note) };
+    alter(app, caller, id, if_match, intent, edit).await
+}
+
+/// Ends the pause of a schedule whose time has come. The fires from that time on are its own again,
+/// though the tick that looks comes a little later. `None`: its pause does not end now.
+pub(crate) async fn end_pause(
+    app: &App,
+    id: &ScheduleId,
+    now: Instant,
+) -> Result<Option<Saving>, Refusal> {
+    let Stored::Schedule(both) = app.store.schedule(id).await? else { return Ok(None) };
+    let (clock, spec) = *both;
+    let Some(until) = spec.pause_until.filter(|until| clock.paused && *until <= now) else {
+        return Ok(None);
+    };
+    // In the owner's name: the change log says by the time that nobody asked for it.
+    let owner = Caller::in_the_name_of(&clock.owner);
+    let definition = Definition { paused: false, ..Definition::of(&clock, &spec) };
+    // A fire at the very end of the pause launches.
+    let since = Some(until - Duration::milliseconds(1));
+    let intent = Intent { since, ..Intent::new("resumed", None) };
+    change(app, &owner, clock, spec, definition, intent).await.map(Some)
+}
+
+/// Lets a paused schedule fire again. What it would have fired meanwhile is caught up as `catchup`
+/// says, or as its own policy does.
+pub(crate) async fn resume(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    catchup: Option<Catchup>,
+    if_match: Option<u64>,
+) -> Result<Saving, Refusal> {
+    let edit = |old: &Definition| Ok(Definition { paused: false, ..old.clone() });
+    let intent = Intent { catchup, ..Intent::new("resumed", None) };
+    alter(app, caller, id, if_match, intent, edit).await
+}
+
+/// What a resume would catch up, without doing so.
+pub(crate) async fn preview_resume(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    catchup: Option<Catchup>,
+) -> Result<Value, Refusal> {
+    let (clock, _) = load(app, caller, id).await?;
+    let now = app.now();
+    let policy = catchup.unwrap_or(clock.policies.catchup_policy);
+    let clock = Clock {
+        next_run_at: clock.next_run_at.filter(|_| clock.paused),
+        policies: Policies { catchup_policy: policy, ..clock.policies.clone() },
+        ..clock
+    };
+    let missed = match clock.read() {
+        Ok(readable) => catchup::preview(&clock, &readable.timetable, now),
+        Err(_) => None,
+    };
+    Ok(json!({
+        "catchup": policy,
+        "fires": missed.map_or(0, |missed| missed.fires.count),
+        "launches": missed.map_or(0, |missed| missed.launches),
+        "first": missed.map(|missed| instant::text(missed.fires.first)),
+        "last": missed.map(|missed| instant::text(missed.fires.last)),
+    }))
+}

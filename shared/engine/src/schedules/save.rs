@@ -1,0 +1,88 @@
+//! Saving a definition: whole, or as a patch of the stored one.
+
+use belfry_core::id::ScheduleId;
+use belfry_core::invalid::Invalid;
+use belfry_core::schedule::definition::Definition;
+use serde_json::Value;
+
+use super::caller::Caller;
+use super::change::{Intent, Saving, change};
+use super::create::{Birth, make};
+use super::input::{check_size, payload, read};
+use super::lookup::{TRIES, check_revision, crowded, load, owned};
+use super::refusal::Refusal;
+use crate::app::App;
+use crate::cloud::store::Stored;
+
+/// Makes a schedule or replaces its definition; the same call again changes nothing.
+pub(crate) async fn put(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    body: &Value,
+    if_match: Option<u64>,
+) -> Result<Saving, Refusal> {
+    let definition = read(app, body, id)?;
+    for _ in 0..TRIES {
+        let saved = match app.store.schedule(id).await? {
+            Stored::Schedule(both) => {
+                let (clock, spec) = owned(*both, caller)?;
+                check_revision(&clock, if_match)?;
+                let intent = Intent {
+                    until: spec.pause_until,
+                    ..Intent::new("updated", spec.pause_note.clone())
+                };
+                change(app, caller, clock, spec, definition.clone(), intent).await
+            }
+            _ if if_match.is_some() => return Err(Refusal::Stale { current: 0 }),
+            free => make(app, caller, id, definition.clone(), Birth::under(free)).await,
+        };
+        match saved {
+            Err(Refusal::Stale { .. }) if if_match.is_none() => {}
+            saved => return saved,
+        }
+    }
+    Err(crowded())
+}
+
+/// Merges a patch into a definition; `null` clears a field.
+pub(crate) async fn patch(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    body: &Value,
+    if_match: Option<u64>,
+) -> Result<Saving, Refusal> {
+    check_size(payload(body))?;
+    let house = &app.settings.house;
+    let edit = |old: &Definition| old.patched(body, id, house);
+    alter(app, caller, id, if_match, Intent::new("updated", None), edit).await
+}
+
+/// Reads, edits and writes a schedule, again if another writer came between.
+pub(crate) async fn alter(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    if_match: Option<u64>,
+    intent: Intent,
+    edit: impl Fn(&Definition) -> Result<Definition, Vec<Invalid>>,
+) -> Result<Saving, Refusal> {
+    for _ in 0..TRIES {
+        let (clock, spec) = load(app, caller, id).await?;
+        check_revision(&clock, if_match)?;
+        let definition = edit(&Definition::of(&clock, &spec)).map_err(Refusal::Invalid)?;
+        // A pause told anew is told whole; any other change leaves the pause as it is.
+        let intent = match intent.verb {
+            "paused" => intent.clone(),
+            _ => {
+                Intent { note: spec.pause_note.clone(), until: spec.pause_until, ..intent.clone() }
+            }
+        };
+        match change(app, caller, clock, spec, definition, intent).await {
+            Err(Refusal::Stale { .. }) if if_match.is_none() => {}
+            saved => return saved,
+        }
+    }
+    Err(crowded())
+}

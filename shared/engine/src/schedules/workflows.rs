@@ -1,0 +1,97 @@
+//! Workflow versions.
+
+use belfry_core::id::WorkflowId;
+use belfry_core::invalid::Invalid;
+use belfry_core::workflow::{EVERYBODY, MAX_DEFINITION, Target, Workflow};
+use serde_json::{Value, json};
+
+use super::caller::Caller;
+use super::refusal::Refusal;
+use crate::app::App;
+use crate::cloud::store::{Published, VersionHead};
+use crate::cloud::targets::url_problem;
+
+/// Publishes a version. `true`: it is new; the same again is welcome, a different one is not.
+/// A workflow belongs to whoever published it first.
+pub(crate) async fn publish(
+    app: &App,
+    caller: &Caller,
+    id: &WorkflowId,
+    version: u32,
+    body: &Value,
+) -> Result<(bool, Value), Refusal> {
+    let workflow = Workflow::parse(body).map_err(Refusal::Invalid)?;
+    if workflow.definition.to_string().len() > MAX_DEFINITION {
+        let message = format!("must be at most {MAX_DEFINITION} bytes");
+        return Err(Refusal::TooLarge(Invalid::new("definition", message)));
+    }
+    if let Target::Http { url } = &workflow.target
+        && let Some(problem) = url_problem(url, &app.settings.reachable)
+    {
+        return Err(Refusal::invalid("target.url", problem));
+    }
+    let owner = app.store.claim_workflow(id, &caller.sub).await?;
+    if !caller.acts_for(&owner) {
+        return Err(Refusal::NotFound("workflow"));
+    }
+    match app.store.publish_workflow(id, version, &workflow).await? {
+        Published::New => Ok((true, view(id, version, &workflow))),
+        Published::Same => Ok((false, view(id, version, &workflow))),
+        Published::Different => Err(Refusal::Conflict(format!(
+            "workflow {id} version {version} exists and differs; a version never changes"
+        ))),
+    }
+}
+
+/// A published version of the caller's workflow, or of everybody's.
+pub(crate) async fn version(
+    app: &App,
+    caller: &Caller,
+    id: &WorkflowId,
+    version: u32,
+) -> Result<Value, Refusal> {
+    let missing = Refusal::NotFound("workflow version");
+    match app.store.workflow_owner(id).await? {
+        Some(owner) if owner == EVERYBODY || caller.acts_for(&owner) => {}
+        _ => return Err(missing),
+    }
+    match app.workflow(id, version).await? {
+        Some(workflow) => Ok(view(id, version, &workflow)),
+        None => Err(missing),
+    }
+}
+
+/// The versions of a workflow, newest first, without their definitions.
+pub(crate) async fn versions(
+    app: &App,
+    caller: &Caller,
+    id: &WorkflowId,
+    limit: usize,
+    cursor: Option<u32>,
+) -> Result<Value, Refusal> {
+    match app.store.workflow_owner(id).await? {
+        Some(owner) if owner == EVERYBODY || caller.acts_for(&owner) => {}
+        _ => return Err(Refusal::NotFound("workflow")),
+    }
+    let page = app.store.workflow_versions(id, limit, cursor).await?;
+    let item = |version: &VersionHead| {
+        json!({
+            "workflow_id": id,
+            "version": version.version,
+            "target": version.target,
+            "completion": version.completion,
+        })
+    };
+    let items: Vec<_> = page.items.iter().map(item).collect();
+    Ok(json!({"items": items, "next_cursor": page.cursor.map(|version| version.to_string())}))
+}
+
+fn view(id: &WorkflowId, version: u32, workflow: &Workflow) -> Value {
+    json!({
+        "workflow_id": id,
+        "version": version,
+        "definition": workflow.definition,
+        "target": workflow.target,
+        "completion": workflow.completion,
+    })
+}
