@@ -2,7 +2,6 @@
 //! and the run it names is not lost.
 
 use aws_sdk_sqs::types::QueueAttributeName;
-use belfry_core::fire::plan::Fire;
 use belfry_core::run::{Run, Trigger};
 use belfry_engine::cloud::message::Message;
 use belfry_engine::functions;
@@ -109,8 +108,8 @@ async fn the_run_a_poison_message_names_is_launched_all_the_same() {
     world.schedule("report", "0 0 12 * * *", &json!({})).await;
     let id = world.fire("report", "00:01:00");
     let trigger = Trigger::Schedule("0 0 12 * * *".to_owned());
-    let run = Run::planned(trigger, "ann", 1, id.run_at, world.now());
-    world.app.store.put_run(&Fire { id: id.clone(), run }).await.unwrap();
+    let run = Run::planned(id.clone(), trigger, "ann", 1, id.run_at, world.now());
+    world.app.store.put_run(&run).await.unwrap();
     let named = json!({"run_id": id, "revision": "one", "launch_at": null}).to_string();
     assert!(!is_readable(&named));
     send_all(&world, [named].into_iter()).await;

@@ -381,7 +381,7 @@ pub fn request(
     })
 }
 
-/// A launcher that was brought a run by this message.
-pub fn claimant(message: &str) -> Claimant<'_> {
-    Claimant { message, call: "a call of the story's", ahead: false }
+/// A launcher that was brought `run` by this message and judged it by the first definition.
+pub fn claimant<'a>(run: &'a RunId, message: &'a str) -> Claimant<'a> {
+    Claimant { run, revision: 1, message, call: "a call of the story's", ahead: false }
 }

@@ -115,11 +115,12 @@ async fn a_launcher_that_died_with_many_fires_is_replaced_and_none_runs_twice() 
     // It claimed some of them, launched none and was never heard of again.
     let messages = world.mapping.receive(0).await;
     assert_eq!(messages.len(), 2);
-    let holder = claimant(messages[0].message_id().unwrap());
+    let holder = messages[0].message_id().unwrap();
     let fires: Vec<Message> = message::read(messages[0].body().unwrap()).unwrap();
     for fire in fires.iter().take(5) {
         let lease = Duration::seconds(60);
-        let claim = world.app.store.claim_run(&fire.run_id, 1, &holder, lease, world.now()).await;
+        let claimant = claimant(&fire.run_id, holder);
+        let claim = world.app.store.claim_run(&claimant, lease, world.now()).await;
         assert!(matches!(claim.unwrap(), Claim::Won(_)));
     }
     world.pass_without_ticks(Duration::minutes(10)).await;

@@ -31,10 +31,10 @@ async fn a_launcher_that_judged_before_the_pause_loses_its_claim() {
     let lease = Duration::seconds(60);
     let store = &world.app.store;
     let report = world.fire("report", "00:01:00");
-    let claim = store.claim_run(&report, 1, &claimant("m"), lease, world.now()).await.unwrap();
+    let claim = store.claim_run(&claimant(&report, "m"), lease, world.now()).await.unwrap();
     assert!(matches!(claim, Claim::Over(_)), "{claim:?}");
     let edited = world.fire("edited", "00:01:00");
-    let claim = store.claim_run(&edited, 1, &claimant("m"), lease, world.now()).await.unwrap();
+    let claim = store.claim_run(&claimant(&edited, "m"), lease, world.now()).await.unwrap();
     assert!(matches!(claim, Claim::Changed), "{claim:?}");
     world.pass(Duration::minutes(1)).await;
     let launches = world.executor.launches();

@@ -1,9 +1,8 @@
 //! A schedule fires on its second, once, whatever happens to the tick.
 
-use belfry_core::fire::plan::Fire;
 use belfry_core::run::Run;
 use belfry_core::run::Trigger;
-use belfry_engine::fires::emit::parcel;
+use belfry_engine::cloud::launch_queue::Parcel;
 use chrono::Duration;
 use futures::future::join_all;
 use hmac::{Hmac, KeyInit, Mac};
@@ -126,16 +125,15 @@ async fn a_tick_that_died_after_any_step_is_finished_by_the_next() {
     world.pass_without_ticks(Duration::minutes(9)).await;
     let id = world.fire("report", "00:10:00");
     let trigger = Trigger::Schedule("0 10 0 * * *".to_owned());
-    let fire =
-        Fire { run: Run::planned(trigger, "ann", 1, id.run_at, world.now()), id: id.clone() };
+    let run = Run::planned(id.clone(), trigger, "ann", 1, id.run_at, world.now());
 
     // It died after the put: recorded, not sent, the clock not advanced.
-    world.app.store.put_run(&fire).await.unwrap();
+    world.app.store.put_run(&run).await.unwrap();
     let report = world.tick().await;
     assert_eq!((&report["emitted"], &report["resent"]), (&json!(0), &json!(1)));
 
     // Another died after the send: a second message for the same run.
-    let sent = world.app.queue.send(&[parcel(id, &fire.run)], world.now()).await;
+    let sent = world.app.queue.send(&[Parcel::of(&run)], world.now()).await;
     assert!(sent.iter().all(Result::is_ok));
     world.pass(Duration::minutes(3)).await;
     assert_eq!(world.executor.run_ids(), ["report@2026-01-01T00:10:00Z"]);
@@ -209,15 +207,15 @@ async fn a_tick_that_died_after_a_summary_loses_none_of_the_fires_behind_it() {
     world.pass(Duration::minutes(1)).await;
     world.pass_without_ticks(Duration::minutes(200)).await;
     // It planned, put the summary, and died.
-    let belfry_engine::cloud::store::Stored::Schedule(both) =
+    let belfry_engine::cloud::store::Stored::Schedule(schedule) =
         world.app.store.schedule(&world.id("report")).await.unwrap()
     else {
         panic!()
     };
-    let timetable = both.0.read().unwrap().timetable;
+    let timetable = schedule.clock.read().unwrap().timetable;
     let horizon = &world.app.settings.horizon;
-    let plan = belfry_core::fire::plan::plan(&both.0, &timetable, world.now(), horizon);
-    assert!(plan.fires[0].run.missed.is_some());
+    let plan = belfry_core::fire::plan::plan(&schedule.clock, &timetable, world.now(), horizon);
+    assert!(plan.fires[0].missed.is_some());
     world.app.store.put_run(&plan.fires[0]).await.unwrap();
     world.pass_without_ticks(Duration::minutes(200)).await;
     world.pass(Duration::minutes(3)).await;

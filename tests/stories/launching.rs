@@ -84,7 +84,7 @@ async fn a_launcher_that_died_is_replaced_when_its_lease_is_over_and_cannot_writ
     let id = world.fire("report", "00:01:00");
     let lease = Duration::seconds(60);
     let claim =
-        world.app.store.claim_run(&id, 1, &claimant(&holder), lease, world.now()).await.unwrap();
+        world.app.store.claim_run(&claimant(&id, &holder), lease, world.now()).await.unwrap();
     let Claim::Won(dead) = claim else { panic!("{claim:?}") };
 
     world.pass(Duration::seconds(50)).await;
@@ -108,7 +108,7 @@ async fn a_second_message_for_a_run_that_is_being_launched_goes_away() {
     assert_eq!(world.executor.launches().len(), 1);
     let id = world.fire("report", "00:01:00");
     let run = world.app.store.run(&id).await.unwrap().unwrap();
-    let parcel = belfry_engine::fires::emit::parcel(id, &run);
+    let parcel = belfry_engine::cloud::launch_queue::Parcel::of(&run);
     assert!(world.app.queue.send(&[parcel], world.now()).await[0].is_ok());
     world.pass(Duration::minutes(10)).await;
     assert_eq!(world.executor.launches().len(), 1);
@@ -201,9 +201,9 @@ async fn a_slot_whose_run_is_over_blocks_nobody() {
     world.pass(Duration::minutes(1)).await;
     // The launcher died between the outcome and giving the slot back.
     let stored = world.app.store.schedule(&world.id("report")).await.unwrap();
-    let belfry_engine::cloud::store::Stored::Schedule(both) = stored else { panic!() };
+    let belfry_engine::cloud::store::Stored::Schedule(schedule) = stored else { panic!() };
     let ended = world.fire("report", "00:01:00");
-    world.app.store.take_slot(&both.0, &ended).await.unwrap();
+    world.app.store.take_slot(&schedule.clock, &ended).await.unwrap();
     world.pass(Duration::minutes(1)).await;
     assert_eq!(world.executor.run_ids(), world.every("report", "00:01:00", 60, 2));
 }

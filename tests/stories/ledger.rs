@@ -1,6 +1,5 @@
 //! Every fire is explained, whatever happened to the schedule; and what was lost is found.
 
-use belfry_core::fire::plan::Fire;
 use belfry_core::run::{Run, Status, Trigger};
 use chrono::Duration;
 use serde_json::{Value, json};
@@ -158,9 +157,9 @@ async fn a_lost_record_and_a_forged_one_are_found() {
     world.services.database.delete_item(serde_json::from_value(request).unwrap()).unwrap();
     let id = world.fire("report", "00:05:30");
     let trigger = Trigger::Schedule("* * * * *".to_owned());
-    let run = Run::planned(trigger, "ann", 1, id.run_at, id.run_at);
+    let run = Run::planned(id.clone(), trigger, "ann", 1, id.run_at, id.run_at);
     let run = Run { status: Status::Success, started_at: Some(id.run_at), ..run };
-    world.app.store.put_run(&Fire { id, run }).await.unwrap();
+    world.app.store.put_run(&run).await.unwrap();
 
     let ledger = ledger(&world, "").await;
     let unexplained = json!([

@@ -1,6 +1,5 @@
 //! Recovery alone has every orphan launched or explained.
 
-use belfry_core::fire::plan::Fire;
 use belfry_core::run::{Run, Trigger};
 use belfry_engine::cloud::store::{Claim, Stored};
 use belfry_tests::World;
@@ -38,8 +37,8 @@ async fn a_tick_that_died_after_the_put_is_made_good() {
     let world = world_without_ticks(&json!({})).await;
     let id = world.fire("report", "00:10:00");
     let trigger = Trigger::Schedule("0 10 0 * * *".to_owned());
-    let run = Run::planned(trigger, "ann", 1, id.run_at, world.now());
-    world.app.store.put_run(&Fire { id, run }).await.unwrap();
+    let run = Run::planned(id.clone(), trigger, "ann", 1, id.run_at, world.now());
+    world.app.store.put_run(&run).await.unwrap();
     recover_for(&world, 5).await;
     assert!(world.executor.launches().is_empty(), "it is not lost yet");
     recover_for(&world, 3).await;
@@ -70,8 +69,7 @@ async fn a_launcher_that_died_after_its_claim_is_made_good_though_its_message_is
     world.pass_without_ticks(Duration::minutes(1)).await;
     let id = world.fire("report", "00:10:00");
     let lease = Duration::seconds(60);
-    let claim =
-        world.app.store.claim_run(&id, 1, &claimant("m"), lease, world.now()).await.unwrap();
+    let claim = world.app.store.claim_run(&claimant(&id, "m"), lease, world.now()).await.unwrap();
     assert!(matches!(claim, Claim::Won(_)));
     recover_for(&world, 12).await;
     assert_eq!(world.executor.run_ids(), ["report@2026-01-01T00:10:00Z"]);
@@ -114,7 +112,7 @@ async fn a_launcher_that_died_before_a_pause_leaves_no_run_that_blocks_its_sched
     let id = world.fire("report", "00:10:00");
     let lease = Duration::seconds(15);
     let store = &world.app.store;
-    let claim = store.claim_run(&id, 1, &claimant("gone"), lease, world.now()).await.unwrap();
+    let claim = store.claim_run(&claimant(&id, "gone"), lease, world.now()).await.unwrap();
     assert!(matches!(claim, Claim::Won(_)));
     world.ok("POST", "/schedules/report/pause", &Value::Null).await;
     recover_for(&world, 12).await;
@@ -173,13 +171,14 @@ async fn a_slot_that_nobody_lived_to_give_back_is_freed() {
     world.pass_without_ticks(Duration::minutes(2)).await;
     let id = world.fire("report", "00:10:00");
     let active = async || match world.app.store.schedule(&id.schedule_id).await.unwrap() {
-        Stored::Schedule(both) => both.0.active.len(),
+        Stored::Schedule(schedule) => schedule.clock.active.len(),
         other => panic!("{other:?}"),
     };
-    let Stored::Schedule(both) = world.app.store.schedule(&id.schedule_id).await.unwrap() else {
+    let Stored::Schedule(schedule) = world.app.store.schedule(&id.schedule_id).await.unwrap()
+    else {
         panic!("it is there")
     };
-    world.app.store.take_slot(&both.0, &id).await.unwrap();
+    world.app.store.take_slot(&schedule.clock, &id).await.unwrap();
     assert_eq!((active().await, &only_run(&world).await["status"]), (1, &json!("SUCCESS")));
     recover_for(&world, 6).await;
     assert_eq!(active().await, 0);

@@ -222,7 +222,7 @@ async fn a_table_that_is_asked_too_much_is_asked_less() {
     let mut app = App::new(&sdk, settings, Arc::new(world.time.clone()));
     app.metrics = metrics::to_nowhere;
     let world = world.replace_app(app);
-    assert_eq!(world.app.writes.width(), 128);
+    assert_eq!(world.app.store.writes().width(), 128);
     let mut ticks = 0;
     while ticks == 0 || count(&world.tick().await, "due") > 0 {
         ticks += 1;
@@ -236,9 +236,9 @@ async fn a_table_that_is_asked_too_much_is_asked_less() {
         throttles.len(),
         refused(begin),
         refused(end),
-        world.app.writes.width()
+        world.app.store.writes().width()
     );
-    assert!(world.app.writes.throttled() > 0);
+    assert!(world.app.store.writes().throttled() > 0);
     assert!(refused(end) < refused(begin), "it learns");
     assert!(refused(&throttles) < 600, "{}", refused(&throttles));
     expect_all_once(&world, 600).await;

@@ -265,6 +265,30 @@ impl<'de> Deserialize<'de> for RunId {
     }
 }
 
+/// A run id as the two keys of its record: the schedule, and the sort key.
+pub mod keys {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{RunId, ScheduleId};
+
+    #[derive(Serialize, Deserialize)]
+    struct Keys {
+        schedule_id: ScheduleId,
+        run_at: String,
+    }
+
+    /// Writes the keys.
+    pub fn serialize<S: Serializer>(id: &RunId, out: S) -> Result<S::Ok, S::Error> {
+        Keys { schedule_id: id.schedule_id.clone(), run_at: id.sort_key() }.serialize(out)
+    }
+
+    /// Reads the keys.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<RunId, D::Error> {
+        let Keys { schedule_id, run_at } = Keys::deserialize(from)?;
+        RunId::from_keys(schedule_id, &run_at).map_err(serde::de::Error::custom)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -34,8 +34,6 @@ pub struct App {
     pub queue: Queue,
     /// Where ticks leave what they do not take on.
     pub tick_queue: TickQueue,
-    /// How many writes to the tables may be under way.
-    pub writes: Gate,
     /// Where runs are launched.
     pub targets: Targets,
     /// Who is told what happens.
@@ -71,10 +69,9 @@ impl App {
         let queues = aws_sdk_sqs::config::Builder::from(sdk).interceptor(sends.clone());
         let queues = aws_sdk_sqs::Client::from_conf(queues.build());
         App {
-            store: Store::new(tables, &settings),
+            store: Store::new(tables, &settings, writes),
             tick_queue: TickQueue::new(queues.clone(), &settings),
             queue: Queue::new(queues, &settings, sends),
-            writes,
             targets: Targets::new(sdk, &settings),
             events: Events::new(sdk, &settings),
             settings,

@@ -27,6 +27,11 @@ impl Fault {
     pub fn new(doing: impl Into<String>, source: impl Error + Send + Sync + 'static) -> Fault {
         Fault { doing: doing.into(), source: Box::new(source) }
     }
+
+    /// The same fault, for another task that it strikes.
+    pub(crate) fn copy(&self) -> Fault {
+        Fault { doing: self.doing.clone(), source: self.source.to_string().into() }
+    }
 }
 
 /// Turns an SDK error into a fault, with the whole chain of causes in its text.

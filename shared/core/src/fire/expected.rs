@@ -8,7 +8,7 @@ use chrono::Duration;
 
 use crate::id::ScheduleId;
 use crate::instant::{self, Instant};
-use crate::schedule::change::{CREATED, Change, DELETED, TRIGGERED};
+use crate::schedule::change::{Change, Verb};
 
 /// A change is written this long after its instant at most: the API answers by then or not at all.
 /// Until then fires of the old definition launch.
@@ -59,18 +59,19 @@ impl Timeline {
     pub fn of(schedule_id: &ScheduleId, owner: &str, changes: Vec<Change>) -> Timeline {
         let mut spans: Vec<Span> = Vec::new();
         let mut newest = Instant::MIN_UTC;
-        let defining = changes.into_iter().filter(|change| change.verb != TRIGGERED).collect();
+        let defining =
+            changes.into_iter().filter(|change| change.verb != Verb::Triggered).collect();
         for change in in_order(defining).filter(|change| change.owner() == owner) {
             let at = change.at.max(newest);
             newest = at;
             if let Some(last) = spans.last_mut() {
                 last.until.get_or_insert(at);
             }
-            if change.verb == DELETED {
+            if change.verb == Verb::Deleted {
                 continue;
             }
             let created_at = match spans.last() {
-                Some(last) if change.verb != CREATED => last.created_at,
+                Some(last) if change.verb != Verb::Created => last.created_at,
                 _ => instant::whole_second(at),
             };
             spans.push(Span { change, after: at, until: None, created_at });
@@ -156,7 +157,7 @@ pub(crate) mod tests {
             owner: None,
             at: at(time),
             origin: None,
-            verb: verb.to_owned(),
+            verb: serde_json::from_value(verb.into()).unwrap(),
             run_id: None,
             revision,
             timing: clock(cron_expr).timing,

@@ -24,19 +24,10 @@ pub struct Horizon {
 /// What a tick does with one clock, in this order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// The fires to record, oldest first.
-    pub fires: Vec<Fire>,
+    /// The records of its fires, oldest first, each put if there is none.
+    pub fires: Vec<Run>,
     /// Where the clock stands afterwards.
     pub next_run_at: Option<Instant>,
-}
-
-/// A fire and what is to become of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Fire {
-    /// Its identity.
-    pub id: RunId,
-    /// Its record, as it is put if there is none.
-    pub run: Run,
 }
 
 /// Plans what is due from `clock.next_run_at` up to the horizon. A clock without a next run has
@@ -95,18 +86,18 @@ pub fn plan(clock: &Clock, timetable: &Timetable, now: Instant, horizon: &Horizo
         let next = upcoming.peek().copied();
         let launch_at = jitter::launch_at(&id, clock.policies.jitter_ms, next, now);
         let trigger = Trigger::Schedule(clock.timing.cron_expr.clone());
-        let run = Run::planned(trigger, &clock.owner, clock.revision, launch_at, now);
-        fires.push(Fire { id, run });
+        fires.push(Run::planned(id, trigger, &clock.owner, clock.revision, launch_at, now));
     }
     Plan { fires, next_run_at: upcoming.next() }
 }
 
 /// One record each, or one for all where there would be too many.
-fn given_up(clock: &Clock, missed: &[Instant], now: Instant, horizon: &Horizon) -> Vec<Fire> {
+fn given_up(clock: &Clock, missed: &[Instant], now: Instant, horizon: &Horizon) -> Vec<Run> {
     let record = |id: RunId| {
         let trigger = Trigger::Schedule(clock.timing.cron_expr.clone());
-        let run = Run::planned(trigger, &clock.owner, clock.revision, id.run_at, now);
-        Fire { id, run: run.skipped(Reason::Missed, now) }
+        let run_at = id.run_at;
+        Run::planned(id, trigger, &clock.owner, clock.revision, run_at, now)
+            .skipped(Reason::Missed, now)
     };
     match missed {
         [] => Vec::new(),
@@ -114,22 +105,22 @@ fn given_up(clock: &Clock, missed: &[Instant], now: Instant, horizon: &Horizon) 
             let id = RunId::caused(&clock.schedule_id, *first, Cause::summary());
             let mut summary = record(id);
             let count = missed.len() as u64;
-            summary.run.missed = Some(Missed { first: *first, last: *last, count });
+            summary.missed = Some(Missed { first: *first, last: *last, count });
             vec![summary]
         }
         _ => missed.iter().map(|at| record(RunId::scheduled(&clock.schedule_id, *at))).collect(),
     }
 }
 
-fn caught_up(clock: &Clock, division: &Division<'_>, now: Instant, horizon: &Horizon) -> Vec<Fire> {
+fn caught_up(clock: &Clock, division: &Division<'_>, now: Instant, horizon: &Horizon) -> Vec<Run> {
     let count = division.caught_up.len() as i32;
     let apart = match clock.policies.catchup_policy {
         Catchup::Spread if count > 0 => horizon.lookahead / count,
         _ => Duration::zero(),
     };
-    let fire = |(place, run_at): (i32, &Instant)| Fire {
-        id: RunId::scheduled(&clock.schedule_id, *run_at),
-        run: Run::planned(Trigger::Catchup, &clock.owner, clock.revision, now + apart * place, now),
+    let fire = |(place, run_at): (i32, &Instant)| {
+        let (id, at) = (RunId::scheduled(&clock.schedule_id, *run_at), now + apart * place);
+        Run::planned(id, Trigger::Catchup, &clock.owner, clock.revision, at, now)
     };
     (0..).zip(division.caught_up).map(fire).collect()
 }
@@ -167,7 +158,7 @@ mod tests {
         let fires: Vec<_> = plan
             .fires
             .iter()
-            .map(|fire| (instant::text(fire.id.run_at), fire.run.status.as_str()))
+            .map(|fire| (instant::text(fire.id.run_at), fire.status.as_str()))
             .collect();
         let fires: Vec<_> = fires.iter().map(|(at, status)| (at.as_str(), *status)).collect();
         assert_eq!(fires, expected);
@@ -216,14 +207,14 @@ mod tests {
         let clock = due("* * * * *", "2026-01-01T00:00:00Z");
         let plan = planned(&clock, "2026-01-02T00:00:00Z");
         assert_eq!(
-            plan.fires[0].run.missed,
+            plan.fires[0].missed,
             Some(Missed {
                 first: at("2026-01-01T00:00:00Z"),
                 last: at("2026-01-01T23:57:00Z"),
                 count: 1438
             })
         );
-        assert!(plan.fires[1..].iter().all(|fire| fire.run.reason.is_none()));
+        assert!(plan.fires[1..].iter().all(|fire| fire.reason.is_none()));
         assert_eq!(plan.fires.len(), 1 + 4);
         assert_eq!(plan.next_run_at, Some(at("2026-01-02T00:02:00Z")));
     }
@@ -234,7 +225,7 @@ mod tests {
         let mut counted = 0;
         loop {
             let plan = planned(&clock, "2026-01-04T00:00:00Z");
-            counted += plan.fires.iter().filter_map(|f| f.run.missed).map(|m| m.count).sum::<u64>();
+            counted += plan.fires.iter().filter_map(|f| f.missed).map(|m| m.count).sum::<u64>();
             clock.next_run_at = plan.next_run_at;
             if plan.next_run_at > Some(at("2026-01-04T00:00:00Z")) {
                 break;
@@ -279,12 +270,12 @@ mod tests {
         let mut clock = due("0 * * * *", "2026-01-01T00:00:00Z");
         clock.policies.catchup_policy = Catchup::Spread;
         let plan = planned(&clock, "2026-01-01T05:30:00Z");
-        let starts: Vec<_> = plan.fires.iter().map(|f| instant::text(f.run.launch_at)).collect();
+        let starts: Vec<_> = plan.fires.iter().map(|f| instant::text(f.launch_at)).collect();
         assert_eq!(
             starts,
             ["05:30:00", "05:30:10", "05:30:20", "05:30:30", "05:30:40", "05:30:50"]
                 .map(|time| format!("2026-01-01T{time}Z"))
         );
-        assert!(plan.fires.iter().all(|f| f.run.trigger == Trigger::Catchup));
+        assert!(plan.fires.iter().all(|f| f.trigger == Trigger::Catchup));
     }
 }

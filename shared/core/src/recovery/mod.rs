@@ -142,7 +142,8 @@ mod tests {
 
     fn run(status: Status) -> Run {
         let trigger = Trigger::Schedule("0 2 * * *".to_owned());
-        Run { status, ..Run::planned(trigger, "ann", 1, at("02:00:00"), at("01:59:00")) }
+        let id = "nightly@2026-01-01T02:00:00Z".parse().unwrap();
+        Run { status, ..Run::planned(id, trigger, "ann", 1, at("02:00:00"), at("01:59:00")) }
     }
 
     #[track_caller]

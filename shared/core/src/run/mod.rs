@@ -1,5 +1,6 @@
 //! A run: the durable record of a fire and of what became of it.
 
+pub mod ending;
 pub mod feedback;
 pub mod overview;
 pub mod stats;
@@ -18,6 +19,9 @@ pub const MAX_RESULT: usize = 300;
 /// The record of a fire.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
+    /// Its identity; in the record, the two keys.
+    #[serde(flatten, with = "crate::id::keys")]
+    pub id: RunId,
     /// Where it stands.
     pub status: Status,
     /// Who asked for it.
@@ -241,6 +245,7 @@ pub struct Missed {
 impl Run {
     /// A fresh record: planned, not launched.
     pub fn planned(
+        id: RunId,
         trigger: Trigger,
         owner: &str,
         revision: u64,
@@ -248,6 +253,7 @@ impl Run {
         now: Instant,
     ) -> Run {
         Run {
+            id,
             status: Status::Enqueued,
             trigger,
             owner: owner.to_owned(),
@@ -283,8 +289,8 @@ impl Run {
     }
 
     /// What the API and the target are told of a run that was recovered.
-    pub fn recovery_view(&self, id: &RunId) -> Option<Value> {
-        let recovery = self.recovery.as_ref()?;
+    pub fn recovery_view(&self) -> Option<Value> {
+        let (id, recovery) = (&self.id, self.recovery.as_ref()?);
         Some(json!({
             "is_recovery": true,
             "original_scheduled_time": instant::text(id.run_at),
@@ -295,7 +301,8 @@ impl Run {
     }
 
     /// The run as the API shows it.
-    pub fn view(&self, id: &RunId) -> Value {
+    pub fn view(&self) -> Value {
+        let id = &self.id;
         let mut view = json!({
             "run_id": id,
             "schedule_id": id.schedule_id,
@@ -318,7 +325,7 @@ impl Run {
         if let Some(blocked_by) = &self.blocked_by {
             view["blocked_by"] = json!(format!("{}@{blocked_by}", id.schedule_id));
         }
-        if let Some(recovery) = &self.recovery_view(id) {
+        if let Some(recovery) = &self.recovery_view() {
             view["recovery"] = recovery.clone();
         }
         if let Some(missed) = &self.missed {

@@ -79,7 +79,15 @@ pub(crate) mod tests {
     #[test]
     fn a_trace_is_read_from_a_whole_record_and_needs_only_its_attributes() {
         let at = "2026-01-01T00:00:00Z".parse().unwrap();
-        let run = Run::planned(Trigger::Catchup, "ann", 3, at, at).skipped(Reason::Missed, at);
+        let run = Run::planned(
+            "nightly@2026-01-01T00:00:00Z".parse().unwrap(),
+            Trigger::Catchup,
+            "ann",
+            3,
+            at,
+            at,
+        )
+        .skipped(Reason::Missed, at);
         let mut record = serde_json::to_value(run).unwrap();
         let whole: Trace = serde_json::from_value(record.clone()).unwrap();
         record.as_object_mut().unwrap().retain(|key, _| ATTRIBUTES.contains(&key.as_str()));

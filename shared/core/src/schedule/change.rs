@@ -10,13 +10,36 @@ use crate::instant::Instant;
 use crate::schedule::Timing;
 use crate::schedule::definition::{Definition, object};
 
-/// What the log says of a schedule that begins.
-pub const CREATED: &str = "created";
-/// What the log says of a schedule that ends.
-pub const DELETED: &str = "deleted";
-
-/// What the log says when somebody asks for a run. It changes no definition.
-pub const TRIGGERED: &str = "triggered";
+/// What was done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verb {
+    /// The schedule begins.
+    Created,
+    /// Its definition changed.
+    Updated,
+    /// Its fires do not launch from now on.
+    Paused,
+    /// They launch again.
+    Resumed,
+    /// The schedule ends.
+    Deleted,
+    /// A caller asked for a run. It changes no definition.
+    Triggered,
+    /// A caller asked for the fires of a time gone by.
+    Backfilled,
+    /// It became a member of a declared set.
+    Adopted,
+    /// It left its declared set.
+    Released,
+    /// Its time zone is gone from the zone data; it runs on UTC.
+    ZoneLost,
+    /// Its time zone is known again.
+    ZoneFound,
+    /// A word of newer code, kept as it is.
+    #[serde(untagged)]
+    Other(String),
+}
 
 /// Longer values are told apart by their digest: a payload would make every entry as large as
 /// itself, and what is secret in it would stay in the log for ever.
@@ -35,8 +58,8 @@ pub struct Change {
     /// From where; nowhere if the system did it by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
-    /// What: created, updated, paused, resumed, deleted, triggered.
-    pub verb: String,
+    /// What.
+    pub verb: Verb,
     /// The run that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,

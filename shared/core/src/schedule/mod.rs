@@ -15,6 +15,15 @@ use crate::encoding::json_text;
 use crate::id::{RunId, ScheduleId, SetName, WorkflowId};
 use crate::instant::{self, Instant};
 
+/// A schedule as stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schedule {
+    /// What the tick reads and writes.
+    pub clock: Clock,
+    /// What its author wrote.
+    pub spec: Spec,
+}
+
 /// What the tick reads and writes of a schedule. Stays under a kilobyte: its size is paid at every
 /// fire.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -61,8 +61,42 @@ pub struct Place {
 pub struct Duty {
     /// Whose.
     pub schedule_id: ScheduleId,
-    /// What: the part of the schedule that asks for it.
-    pub part: String,
+    /// What is to be done; in a message, the part of the schedule that asks for it.
+    #[serde(rename = "part")]
+    pub task: Task,
+}
+
+/// What a duty asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum Task {
+    /// Go on with the backfill of this id.
+    Backfill(String),
+    /// End the pause, if its time has come.
+    EndPause,
+}
+
+/// What the part of a backfill begins with.
+pub const BACKFILL: &str = "backfill#";
+/// The part that ends a pause.
+pub const WAKE: &str = "wake";
+
+impl From<String> for Task {
+    fn from(part: String) -> Task {
+        match part.strip_prefix(BACKFILL) {
+            Some(backfill_id) => Task::Backfill(backfill_id.to_owned()),
+            None => Task::EndPause,
+        }
+    }
+}
+
+impl From<Task> for String {
+    fn from(task: Task) -> String {
+        match task {
+            Task::Backfill(backfill_id) => format!("{BACKFILL}{backfill_id}"),
+            Task::EndPause => WAKE.to_owned(),
+        }
+    }
 }
 
 /// A chain of hand-overs ends here, and the rule's next tick begins a new one. Lambda stops a
@@ -142,7 +176,7 @@ mod tests {
             schedule_id: "s".to_owned(),
             part: "clock".to_owned(),
         };
-        let duty = Duty { schedule_id: "s".parse().unwrap(), part: "wake".to_owned() };
+        let duty = Duty { schedule_id: "s".parse().unwrap(), task: Task::EndPause };
         for share in [
             Share::Shard(Stretch { shard: 3, after: Some(place) }),
             Share::Named { clocks: vec!["a".parse().unwrap()], duties: vec![duty] },

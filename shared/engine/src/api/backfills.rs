@@ -6,7 +6,8 @@ use belfry_core::fire::backfill::{Backfill, MAX_CONCURRENT, MAX_FIRES, Order, St
 use belfry_core::id::ScheduleId;
 use belfry_core::instant::{self, Instant};
 use belfry_core::run::Reason;
-use belfry_core::schedule::change::{Change, Difference};
+use belfry_core::schedule::Schedule;
+use belfry_core::schedule::change::{Change, Difference, Verb};
 use serde_json::{Value, json};
 use tracing::warn;
 
@@ -45,7 +46,7 @@ pub(crate) async fn start(
     asked: Asked,
 ) -> Result<(bool, Value), Refusal> {
     let now = app.now();
-    let (clock, _) = load(app, caller, id).await?;
+    let Schedule { clock, .. } = load(app, caller, id).await?;
     let (backfill, _) = plan(app, caller, id, asked).await?;
     let what = json!({
         "backfill_id": backfill.backfill_id,
@@ -53,7 +54,7 @@ pub(crate) async fn start(
         "to": instant::text(backfill.to),
     });
     let change = Difference { field: "backfill".to_owned(), old: Value::Null, new: what };
-    let log = Change { changes: vec![change], ..entry(&clock, caller, "backfilled", now) };
+    let log = Change { changes: vec![change], ..entry(&clock, caller, Verb::Backfilled, now) };
     let new = app.store.create_backfill(id, &backfill, now, &log).await? == Saved::Yes;
     if new && let Err(fault) = go_on(app, id, &backfill.backfill_id, now).await {
         warn!(schedule_id = %id, %fault, "backfill waits for a tick");
@@ -103,7 +104,7 @@ pub(crate) async fn backfills(
     caller: &Caller,
     id: &ScheduleId,
 ) -> Result<Value, Refusal> {
-    let (clock, _) = load(app, caller, id).await?;
+    let Schedule { clock, .. } = load(app, caller, id).await?;
     let mut found = app.store.backfills(id).await?;
     found.retain(|backfill| backfill.owner == clock.owner);
     found.sort_by_key(|backfill| std::cmp::Reverse(backfill.created_at));
@@ -131,7 +132,7 @@ async fn owned(
     id: &ScheduleId,
     backfill_id: &str,
 ) -> Result<Backfill, Refusal> {
-    let (clock, _) = load(app, caller, id).await?;
+    let Schedule { clock, .. } = load(app, caller, id).await?;
     let found = app.store.backfill(id, backfill_id).await?;
     found.filter(|found| found.owner == clock.owner).ok_or(Refusal::NotFound("backfill"))
 }
@@ -144,7 +145,7 @@ async fn plan(
     asked: Asked,
 ) -> Result<(Backfill, Vec<Instant>), Refusal> {
     check_size(asked.payload.as_ref())?;
-    let (clock, _) = load(app, caller, id).await?;
+    let Schedule { clock, .. } = load(app, caller, id).await?;
     let now = app.now();
     if asked.to < asked.from {
         return Err(Refusal::invalid("from", "must not be after to"));

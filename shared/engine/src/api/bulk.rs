@@ -43,7 +43,7 @@ pub(crate) async fn bulk(
     let limit = if dry_run { MAX_LOOKED_AT } else { MAX_CHANGED };
     let found = find(app, caller, &Wanted { limit, ..wanted }, app.now()).await?;
     let pauses = matches!(action, Action::Pause { .. });
-    let others = found.schedules.iter().map(|(clock, _)| clock).filter(|c| c.paused != pauses);
+    let others = found.schedules.iter().map(|found| &found.clock).filter(|c| c.paused != pauses);
     let others: Vec<_> = others.map(|clock| &clock.schedule_id).collect();
     let to_change = others.len();
     let mut failed = Vec::new();

@@ -2,6 +2,7 @@
 
 use belfry_core::id::ScheduleId;
 use belfry_core::instant::{self, Instant};
+use belfry_core::schedule::Schedule;
 use belfry_core::schedule::change::differences;
 use belfry_core::schedule::definition::Definition;
 use belfry_core::schedule::diff::{Diff, Fires};
@@ -25,8 +26,8 @@ pub(crate) async fn diff_put(
 ) -> Result<Value, Refusal> {
     let definition = read(app, body, id)?;
     let (old, created_at) = match app.store.schedule(id).await? {
-        Stored::Schedule(both) => {
-            let (clock, spec) = owned(*both, caller)?;
+        Stored::Schedule(schedule) => {
+            let Schedule { clock, spec } = owned(*schedule, caller)?;
             check_revision(&clock, if_match)?;
             (Some(Definition::of(&clock, &spec)), clock.created_at)
         }
@@ -45,7 +46,7 @@ pub(crate) async fn diff_patch(
     if_match: Option<u64>,
 ) -> Result<Value, Refusal> {
     check_size(payload(body))?;
-    let (clock, spec) = load(app, caller, id).await?;
+    let Schedule { clock, spec } = load(app, caller, id).await?;
     check_revision(&clock, if_match)?;
     let old = Definition::of(&clock, &spec);
     let new = old.patched(body, id, &app.settings.house).map_err(Refusal::Invalid)?;

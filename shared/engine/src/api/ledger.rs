@@ -2,6 +2,7 @@
 
 use belfry_core::id::ScheduleId;
 use belfry_core::instant::{self, Instant};
+use belfry_core::schedule::Schedule;
 use chrono::Duration;
 use serde_json::{Value, json};
 
@@ -32,7 +33,7 @@ pub(crate) async fn ledger(
         let message = format!("is too far: a ledger holds at most {MAX_FIRES} fires");
         Refusal::invalid("to", message)
     };
-    let (clock, spec) = load(app, caller, id).await?;
+    let Schedule { clock, spec } = load(app, caller, id).await?;
     let ledger = reconcile(app, &clock, &spec, from, to, now).await?;
     Ok(ledger.ok_or_else(too_many)?.view(from, to))
 }
@@ -45,7 +46,7 @@ pub(crate) async fn changes(
     limit: usize,
     cursor: Option<&str>,
 ) -> Result<Value, Refusal> {
-    let (clock, _) = load(app, caller, id).await?;
+    let Schedule { clock, .. } = load(app, caller, id).await?;
     let page = app.store.changes(id, &clock.owner, limit, cursor).await?;
     let items: Vec<_> = page.changes.iter().map(|change| change.view()).collect();
     Ok(json!({"items": items, "next_cursor": page.cursor}))

@@ -4,7 +4,7 @@ use belfry_core::id::{ScheduleId, WorkflowId};
 use belfry_core::instant::Instant;
 use belfry_core::schedule::definition::object;
 use belfry_core::schedule::view;
-use belfry_core::schedule::{Clock, Spec, Status};
+use belfry_core::schedule::{Clock, Schedule, Spec, Status};
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
@@ -53,7 +53,7 @@ pub(crate) async fn one(
     caller: &Caller,
     id: &ScheduleId,
 ) -> Result<(Value, u64), Refusal> {
-    let (clock, spec) = load(app, caller, id).await?;
+    let Schedule { clock, spec } = load(app, caller, id).await?;
     let mut schedule = object(&view::schedule(&clock, &spec, app.now()));
     schedule.extend(of_schedule(app, &clock).await?);
     if let Some(Value::Array(warnings)) = schedule.get_mut("warnings") {
@@ -89,7 +89,8 @@ pub(crate) async fn list(app: &App, caller: &Caller, wanted: &Wanted) -> Result<
     wanted.whose.check(caller)?;
     let now = app.now();
     let found = find(app, caller, wanted, now).await?;
-    let shown = found.schedules.iter().map(|(clock, spec)| shown(app, clock, spec, wanted.recent));
+    let found_now = found.schedules.iter();
+    let shown = found_now.map(|Schedule { clock, spec }| shown(app, clock, spec, wanted.recent));
     let shown: Vec<_> = shown.collect();
     let items = stream::iter(shown).buffered(CONCURRENCY).try_collect().await?;
     Ok(Listing { items, next_cursor: found.cursor.map(|last| wanted.whose.cursor(&last)) })
@@ -105,7 +106,7 @@ async fn shown(app: &App, clock: &Clock, spec: &Spec, recent: usize) -> Result<V
 
 /// Some schedules that were looked for.
 pub(super) struct Found {
-    pub(super) schedules: Vec<(Clock, Spec)>,
+    pub(super) schedules: Vec<Schedule>,
     /// Behind which the search goes on; `None` if it is over.
     pub(super) cursor: Option<Owned>,
 }
@@ -126,10 +127,11 @@ pub(super) async fn find(
     for _ in 0..MAX_LOOKED_AT / PAGE {
         let page = wanted.whose.some(app, caller, cursor.as_ref()).await?;
         let ids: Vec<_> = page.iter().map(|(_, id)| id.clone()).collect();
-        for (clock, spec) in app.store.schedules(&ids).await? {
-            if wanted.fits(&clock, &spec, now) {
+        for schedule in app.store.schedules(&ids).await? {
+            let Schedule { clock, spec } = &schedule;
+            if wanted.fits(clock, spec, now) {
                 let last = (clock.owner.clone(), clock.schedule_id.clone());
-                schedules.push((clock, spec));
+                schedules.push(schedule);
                 if schedules.len() == wanted.limit {
                     return Ok(Found { schedules, cursor: Some(last) });
                 }

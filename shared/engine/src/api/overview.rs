@@ -65,5 +65,5 @@ async fn failures(app: &App, each: &[Vec<(RunId, Trace)>]) -> Result<Vec<Value>,
 }
 
 async fn one(app: &App, id: &RunId) -> Result<Option<Value>, Fault> {
-    Ok(app.store.run(id).await?.map(|run| run.view(id)))
+    Ok(app.store.run(id).await?.map(|run| run.view()))
 }

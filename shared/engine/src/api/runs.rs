@@ -1,20 +1,20 @@
 //! Runs: reading them, asking for one, and hearing how one ended.
 
-use belfry_core::fire::plan::Fire;
 use belfry_core::id::{Cause, RunId, ScheduleId};
 use belfry_core::instant;
 use belfry_core::run::feedback::Feedback;
 use belfry_core::run::{self, Run};
 use belfry_core::schedule::Overlap;
-use belfry_core::schedule::change::{Change, TRIGGERED};
+use belfry_core::schedule::Schedule;
+use belfry_core::schedule::change::{Change, Verb};
 use serde_json::{Value, json};
 use tracing::info;
 
 use crate::app::App;
+use crate::cloud::launch_queue::Parcel;
 use crate::cloud::run_token;
 use crate::cloud::store::{HistoryQuery, Put};
 use crate::ending::feedback::{Heard, hear};
-use crate::fires::emit::parcel;
 use crate::schedules::caller::Caller;
 use crate::schedules::change::entry;
 use crate::schedules::input::check_size;
@@ -23,7 +23,7 @@ use crate::schedules::refusal::Refusal;
 
 /// One run.
 pub(crate) async fn one_run(app: &App, caller: &Caller, id: &RunId) -> Result<Value, Refusal> {
-    Ok(owned_run(app, caller, id).await?.view(id))
+    Ok(owned_run(app, caller, id).await?.view())
 }
 
 async fn owned_run(app: &App, caller: &Caller, id: &RunId) -> Result<Run, Refusal> {
@@ -51,11 +51,11 @@ pub(crate) async fn history(
     schedule: &ScheduleId,
     wanted: &HistoryQuery,
 ) -> Result<Value, Refusal> {
-    let (clock, _) = load(app, caller, schedule).await?;
+    let Schedule { clock, .. } = load(app, caller, schedule).await?;
     let history = app.store.history(schedule, wanted).await?;
     // Another owner may have had a schedule of this name before.
-    let own = history.runs.iter().filter(|(_, run)| run.owner == clock.owner);
-    let items: Vec<_> = own.map(|(id, run)| run.view(id)).collect();
+    let own = history.runs.iter().filter(|run| run.owner == clock.owner);
+    let items: Vec<_> = own.map(Run::view).collect();
     Ok(json!({"items": items, "next_cursor": history.cursor}))
 }
 
@@ -79,7 +79,7 @@ pub(crate) async fn trigger(
     asked: Trigger,
 ) -> Result<Value, Refusal> {
     check_size(asked.payload.as_ref())?;
-    let (clock, _) = load(app, caller, schedule).await?;
+    let Schedule { clock, .. } = load(app, caller, schedule).await?;
     let now = app.now();
     let unique = asked.idempotency_key.as_deref().unwrap_or(&asked.request_id);
     let id = RunId::caused(schedule, instant::whole_second(now), Cause::manual(unique));
@@ -90,22 +90,21 @@ pub(crate) async fn trigger(
     let run = Run {
         payload: asked.payload,
         overlap_policy: asked.overlap_policy,
-        ..Run::planned(run::Trigger::Manual, &clock.owner, clock.revision, now, now)
+        ..Run::planned(id, run::Trigger::Manual, &clock.owner, clock.revision, now, now)
     };
-    let fire = Fire { id, run };
-    let run = match app.store.put_run(&fire).await? {
-        Put::New => fire.run,
+    let run = match app.store.put_run(&run).await? {
+        Put::New => run,
         Put::Unlaunched(run) => *run,
-        Put::Beyond(_) => return Ok(owned_run(app, caller, &fire.id).await?.view(&fire.id)),
+        Put::Beyond(_) => return Ok(owned_run(app, caller, &run.id).await?.view()),
     };
     // At the moment of the record: asking again with the same key writes the same entry.
-    let log = entry(&clock, caller, TRIGGERED, run.enqueued_at);
-    app.store.log_trigger(&Change { run_id: Some(fire.id.clone()), ..log }).await?;
+    let log = entry(&clock, caller, Verb::Triggered, run.enqueued_at);
+    app.store.log_trigger(&Change { run_id: Some(run.id.clone()), ..log }).await?;
     // If this fails the caller hears of it, and recovery finds the run all the same.
-    let sent = app.queue.send(&[parcel(fire.id.clone(), &run)], now).await;
+    let sent = app.queue.send(&[Parcel::of(&run)], now).await;
     sent.into_iter().collect::<Result<(), _>>()?;
-    info!(run_id = %fire.id, by = caller.sub, "triggered");
-    Ok(run.view(&fire.id))
+    info!(run_id = %run.id, by = caller.sub, "run triggered");
+    Ok(run.view())
 }
 
 /// Takes an executor's word on a run. The same word again changes nothing.
@@ -117,9 +116,9 @@ pub(crate) async fn feedback(
 ) -> Result<Value, Refusal> {
     let said = Feedback::read(body).map_err(|problem| Refusal::Invalid(vec![problem]))?;
     let run = owned_run(app, caller, id).await?;
-    match hear(app, id, &run, &said).await? {
-        Heard::Yes => Ok(owned_run(app, caller, id).await?.view(id)),
-        Heard::Before => Ok(run.view(id)),
+    match hear(app, &run, &said).await? {
+        Heard::Yes => Ok(owned_run(app, caller, id).await?.view()),
+        Heard::Before => Ok(run.view()),
         Heard::No(from) => {
             let (from, to) = (from.as_str(), said.status.as_str());
             Err(Refusal::Conflict(format!("a run that is {from} cannot become {to}")))

@@ -89,7 +89,7 @@ pub(super) async fn some_clocks(
         let page = whose.some(app, caller, cursor.as_ref()).await?;
         let ids: Vec<_> = page.iter().map(|(_, id)| id.clone()).collect();
         let found = app.store.schedules(&ids).await?;
-        clocks.extend(found.into_iter().map(|(clock, _)| clock));
+        clocks.extend(found.into_iter().map(|schedule| schedule.clock));
         if page.len() < PAGE {
             return Ok((clocks, false));
         }

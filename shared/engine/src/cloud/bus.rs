@@ -14,6 +14,7 @@ use futures::FutureExt;
 use serde_json::{Value, json};
 use tracing::warn;
 
+use crate::cloud::gather::{Answers, Gather};
 use crate::settings::Settings;
 
 /// What every event's `source` is.
@@ -67,9 +68,9 @@ impl Events {
         Events { client: Client::new(sdk), bus }
     }
 
-    /// Whether anybody wants them.
-    pub fn are_told(&self) -> bool {
-        self.bus.is_some()
+    /// The bus as the launches of one invocation use it.
+    pub(crate) fn batch(&self) -> Batch<'_> {
+        Batch(self.bus.is_some().then(|| Gather::of(News(self))))
     }
 
     /// Puts events on the bus.
@@ -97,5 +98,34 @@ impl Events {
                 }
             }
         }
+    }
+}
+
+/// The bus, told by the launches of one invocation together.
+pub(crate) struct Batch<'a>(Option<Gather<News<'a>>>);
+
+impl Batch<'_> {
+    /// Puts events on the bus, if there is one, with those of other launches of this moment.
+    pub(crate) async fn tell(&self, events: impl FnOnce() -> Vec<Event>) {
+        let Some(news) = &self.0 else { return };
+        let events = events();
+        if !events.is_empty() {
+            news.ask(events).await;
+        }
+    }
+}
+
+struct News<'a>(&'a Events);
+
+impl Answers for News<'_> {
+    type Question = Vec<Event>;
+    type Answer = ();
+    /// Launches that tell at once; each tells of one or two things.
+    const MAX: usize = 25;
+
+    async fn answer(&self, events: Vec<Vec<Event>>) -> Vec<()> {
+        let told = vec![(); events.len()];
+        self.0.tell(&events.concat()).await;
+        told
     }
 }

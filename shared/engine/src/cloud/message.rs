@@ -4,6 +4,7 @@ use belfry_core::id::RunId;
 use belfry_core::instant::Instant;
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 /// It names the run; everything else is read by who brings it to its target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +45,13 @@ pub fn read<M: DeserializeOwned>(body: &str) -> Result<Vec<M>, serde_json::Error
     if several.is_empty() { Err(Error::custom("it names no run")) } else { Ok(several) }
 }
 
+/// A message group takes a limited alphabet and length; an owner's name may not.
+pub(crate) fn group(owner: &str) -> String {
+    let fits =
+        !owner.is_empty() && owner.len() <= 128 && owner.chars().all(|c| c.is_ascii_graphic());
+    if fits { owner.to_owned() } else { hex::encode(Sha256::digest(owner)) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,5 +76,12 @@ mod tests {
         for body in ["", "[]", "{}", "[1]", "null"] {
             assert!(read::<Message>(body).is_err(), "{body}");
         }
+    }
+
+    #[test]
+    fn every_owner_has_a_group() {
+        assert_eq!(group("auth0|ann"), "auth0|ann");
+        assert_eq!(group("ann müller").len(), 64);
+        assert_eq!(group(&"x".repeat(200)).len(), 64);
     }
 }

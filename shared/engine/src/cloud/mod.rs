@@ -1,6 +1,7 @@
 //! The cloud: calls AWS and decides nothing.
 
 pub mod bus;
+pub(crate) mod gather;
 pub mod launch_queue;
 pub mod message;
 pub(crate) mod run_token;
@@ -8,4 +9,3 @@ pub mod store;
 pub mod targets;
 pub mod throttle;
 pub mod tick_queue;
-pub(crate) mod together;

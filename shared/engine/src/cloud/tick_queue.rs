@@ -108,7 +108,7 @@ fn batches(shares: Vec<Share>, generation: u32, ticked_at: Instant) -> Vec<Vec<(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use belfry_core::tick::share::Stretch;
+    use belfry_core::tick::share::{Stretch, Task};
 
     #[test]
     fn a_call_is_never_larger_than_the_queue_takes() {
@@ -117,7 +117,7 @@ mod tests {
         };
         let duty = |n: usize| Duty {
             schedule_id: format!("{n:064}").parse().unwrap(),
-            part: "backfill#0123456789abcdef".to_owned(),
+            task: Task::Backfill("0123456789abcdef".to_owned()),
         };
         let mut shares = named(&ids(6000), &(0..2000).map(duty).collect::<Vec<_>>());
         assert_eq!(shares.len(), 3 + 2);

@@ -2,7 +2,7 @@
 
 use belfry_core::id::RunId;
 use belfry_core::run::Status;
-use belfry_core::schedule::{Clock, Spec};
+use belfry_core::schedule::Schedule;
 use serde_json::json;
 use tracing::warn;
 
@@ -22,10 +22,10 @@ const LOOKED_AT: usize = 1000;
 /// costs the look.
 pub(crate) async fn after_failure(
     app: &App,
-    clock: &Clock,
-    spec: &Spec,
+    schedule: &Schedule,
     failed: &RunId,
 ) -> Result<(), Fault> {
+    let Schedule { clock, spec } = schedule;
     let Some(limit) = spec.pause_after_failures else { return Ok(()) };
     if clock.paused {
         return Ok(());
@@ -33,7 +33,7 @@ pub(crate) async fn after_failure(
     let wanted = HistoryQuery { limit: LOOKED_AT, to: Some(app.now()), ..HistoryQuery::default() };
     let history = app.store.history(&clock.schedule_id, &wanted).await?;
     let ended =
-        history.runs.iter().map(|(_, run)| run.status).filter(|status| {
+        history.runs.iter().map(|run| run.status).filter(|status| {
             matches!(status, Status::Success | Status::Failed | Status::Abandoned)
         });
     let in_a_row = ended.take_while(|status| *status != Status::Success).count();
@@ -41,11 +41,11 @@ pub(crate) async fn after_failure(
         return Ok(());
     }
     let note = format!("paused after {in_a_row} failures in a row, the last {failed}");
-    // In the owner's name: the change log says that nobody asked for it.
+    // In the owner's name; the note says that no person asked for it.
     let owner = Caller::in_the_name_of(&clock.owner);
     match pause::pause(app, &owner, &clock.schedule_id, Some(note), None, None).await {
         Ok(_) => {
-            warn!(schedule_id = %clock.schedule_id, in_a_row, "paused after failures");
+            warn!(schedule_id = %clock.schedule_id, in_a_row, "schedule paused after failures in a row");
             app.count(&[Metric::count(metrics::SCHEDULES_FAILING, 1)]);
             let detail = json!({
                 "schedule_id": clock.schedule_id, "failures": in_a_row, "last": failed,
@@ -53,7 +53,9 @@ pub(crate) async fn after_failure(
             app.events.tell(&[Event { kind: "schedule.failing", detail }]).await;
         }
         Err(Refusal::Fault(fault)) => return Err(fault),
-        Err(refusal) => warn!(schedule_id = %clock.schedule_id, %refusal, "not paused"),
+        Err(refusal) => {
+            warn!(schedule_id = %clock.schedule_id, %refusal, "schedule not paused after failures in a row")
+        }
     }
     Ok(())
 }

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use belfry_core::fire::backfill::{Backfill, LOOKED_AT, State};
-use belfry_core::fire::plan::Fire;
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{self, Instant};
 use belfry_core::run::{Reason, Run, Trigger};
@@ -13,9 +12,9 @@ use chrono::Duration;
 use tracing::{info, warn};
 
 use crate::app::App;
+use crate::cloud::launch_queue::Parcel;
 use crate::cloud::store::{Put, Saved, Stored};
 use crate::fault::Fault;
-use crate::fires::emit::parcel;
 
 /// How soon a tick looks at a backfill again.
 const LOOK_AGAIN: Duration = Duration::minutes(1);
@@ -35,42 +34,42 @@ pub(crate) async fn after_run(app: &App, ended: &RunId) {
 /// Takes the next steps of a backfill.
 pub(crate) async fn go_on(
     app: &App,
-    schedule: &ScheduleId,
+    id: &ScheduleId,
     backfill_id: &str,
     now: Instant,
 ) -> Result<(), Fault> {
     for _ in 0..STEPS {
-        let Some(backfill) = app.store.backfill(schedule, backfill_id).await? else {
+        let Some(backfill) = app.store.backfill(id, backfill_id).await? else {
             return Ok(());
         };
         if backfill.state != State::Running {
             return Ok(());
         }
-        let Stored::Schedule(both) = app.store.schedule(schedule).await? else {
-            return cancel(app, schedule, backfill, Reason::Deleted, now).await;
+        let Stored::Schedule(schedule) = app.store.schedule(id).await? else {
+            return cancel(app, id, backfill, Reason::Deleted, now).await;
         };
-        let fires = backfill.fires(schedule).unwrap_or_default();
+        let fires = backfill.fires(id).unwrap_or_default();
         let next = fires.iter().skip(backfill.position as usize).take(LOOKED_AT);
         let ran = match backfill.rerun {
             true => BTreeSet::new(),
-            false => app.store.ran(schedule, &next.copied().collect::<Vec<_>>()).await?,
+            false => app.store.ran(id, &next.copied().collect::<Vec<_>>()).await?,
         };
-        let active = runs_of(&backfill, schedule);
+        let active = runs_of(&backfill, id);
         let states = app.store.run_states(&active).await?;
         // Runs are named by fire and backfill, the record by the fire alone.
         let states = states
             .into_iter()
             .filter_map(|(key, status)| Some((key.split_once('~')?.0.to_owned(), status)));
-        let step = backfill.next_step(schedule, &fires, &states.collect(), &ran);
+        let step = backfill.next_step(id, &fires, &states.collect(), &ran);
         let look_at = now + LOOK_AGAIN;
-        let saved = app.store.save_backfill(schedule, backfill.version, &step.after, look_at);
+        let saved = app.store.save_backfill(id, backfill.version, &step.after, look_at);
         if saved.await? == Saved::Stale {
             continue;
         }
-        launch(app, &both.0, &backfill, step.launch, now).await?;
+        launch(app, &schedule.clock, &backfill, step.launch, now).await?;
         let is_full = step.after.active.len() >= step.after.max_concurrent as usize;
         if step.after.state != State::Running {
-            info!(schedule_id = %schedule, backfill_id, "backfill done");
+            info!(schedule_id = %id, backfill_id, "backfill done");
         } else if !is_full && step.after.position < step.after.total {
             continue;
         }
@@ -129,12 +128,11 @@ async fn launch(
             payload: backfill.payload.clone(),
             // Its own bound holds, not the schedule's.
             overlap_policy: Some(Overlap::Allow),
-            ..Run::planned(Trigger::Backfill, &clock.owner, clock.revision, now, now)
+            ..Run::planned(id, Trigger::Backfill, &clock.owner, clock.revision, now, now)
         };
-        let fire = Fire { id, run };
-        match app.store.put_run(&fire).await? {
-            Put::New => parcels.push(parcel(fire.id, &fire.run)),
-            Put::Unlaunched(run) => parcels.push(parcel(fire.id, &run)),
+        match app.store.put_run(&run).await? {
+            Put::New => parcels.push(Parcel::of(&run)),
+            Put::Unlaunched(run) => parcels.push(Parcel::of(&run)),
             Put::Beyond(_) => {}
         }
     }

@@ -4,7 +4,6 @@
 //! records that recovery sends; and a launcher that brings such a run looks whether the run it
 //! follows did succeed.
 
-use belfry_core::fire::plan::Fire;
 use belfry_core::id::{Cause, RunId};
 use belfry_core::run::{Run, Status, Trigger};
 use belfry_core::schedule::Clock;
@@ -14,7 +13,6 @@ use crate::app::App;
 use crate::cloud::launch_queue::Parcel;
 use crate::cloud::store::Put;
 use crate::fault::Fault;
-use crate::fires::emit::parcel;
 
 /// What a launcher does with a run that follows another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,12 +27,7 @@ pub(crate) enum Follows {
 
 /// Records the runs that follow `run`, whose schedule is `clock`. Answers with what is to be sent
 /// once the success of `run` is recorded.
-pub(crate) async fn record(
-    app: &App,
-    clock: &Clock,
-    id: &RunId,
-    run: &Run,
-) -> Result<Vec<Parcel>, Fault> {
+pub(crate) async fn record(app: &App, clock: &Clock, run: &Run) -> Result<Vec<Parcel>, Fault> {
     if clock.then.is_empty() {
         return Ok(Vec::new());
     }
@@ -46,19 +39,17 @@ pub(crate) async fn record(
             Ok(follower) if follower.owner == clock.owner => follower,
             Ok(_) => continue,
             Err(fault) => {
-                warn!(run_id = %id, %fault, "a schedule that follows is unreadable");
+                warn!(run_id = %run.id, %fault, "follower skipped: its clock is unreadable");
                 continue;
             }
         };
-        let trigger = Trigger::After(id.clone());
-        let fire = Fire {
-            // The same whoever records it, and recent even if the fire is of long ago.
-            id: RunId::caused(&follower.schedule_id, run.launch_at, Cause::after(id)),
-            run: Run::planned(trigger, &follower.owner, follower.revision, now, now),
-        };
-        match app.store.put_run(&fire).await? {
-            Put::New => parcels.push(parcel(fire.id, &fire.run)),
-            Put::Unlaunched(run) => parcels.push(parcel(fire.id, &run)),
+        let trigger = Trigger::After(run.id.clone());
+        // The same whoever records it, and recent even if the fire is of long ago.
+        let next = RunId::caused(&follower.schedule_id, run.launch_at, Cause::after(&run.id));
+        let next = Run::planned(next, trigger, &follower.owner, follower.revision, now, now);
+        match app.store.put_run(&next).await? {
+            Put::New => parcels.push(Parcel::of(&next)),
+            Put::Unlaunched(next) => parcels.push(Parcel::of(&next)),
             Put::Beyond(_) => {}
         }
     }
@@ -73,8 +64,8 @@ pub(crate) async fn send(app: &App, parcels: &[Parcel]) {
     for (parcel, sent) in parcels.iter().zip(app.queue.send(parcels, app.now()).await) {
         let run_id = &parcel.message.run_id;
         match sent {
-            Ok(()) => info!(%run_id, "follows"),
-            Err(fault) => warn!(%run_id, %fault, "not sent: recovery will"),
+            Ok(()) => info!(%run_id, "follower sent"),
+            Err(fault) => warn!(%run_id, %fault, "follower not sent: recovery will send it"),
         }
     }
 }

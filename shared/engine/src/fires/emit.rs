@@ -3,25 +3,25 @@
 //! The order is what makes it safe. A crash after any step leaves a clock that still points at its
 //! fires, and every step done again finds what was done before.
 
-use belfry_core::fire::plan::{Fire, Horizon, plan};
+use std::collections::HashSet;
+
+use belfry_core::fire::plan::{Horizon, plan};
 use belfry_core::fire::verdict::can_be_read_ahead;
 use belfry_core::id::{Cause, RunId};
 use belfry_core::instant::Instant;
 use belfry_core::run::{Run, Status};
+use belfry_core::schedule::change::Verb;
 use belfry_core::schedule::{Clock, Overlap};
 use chrono::Duration;
-use futures::future::join_all;
 use futures::{StreamExt, stream};
 use tracing::{debug, error, info, warn};
 
 use crate::app::App;
 use crate::cloud::bus::Event;
 use crate::cloud::launch_queue::Parcel;
-use crate::cloud::message::Message;
-use crate::cloud::store::{Advance, Change, MAX_STATEMENTS, Put};
-use crate::fault::Fault;
+use crate::cloud::store::{Advance, Change, Put};
 
-/// Calls under way at once, each with some writes: enough to hide the latency of DynamoDB.
+/// Summaries looked up at once.
 const CONCURRENCY: usize = 8;
 
 /// What an emission did.
@@ -74,12 +74,11 @@ impl Report {
 /// Writes it into the change log, once, when a zone is lost or found again.
 async fn note_zones(app: &App, work: &[Work], now: Instant) {
     for Work { clock, zone_lost, .. } in work.iter().filter(|w| w.zone_lost != w.clock.zone_lost) {
-        let verb = if *zone_lost { "zone_lost" } else { "zone_found" };
         let log = Change {
             by: "belfry".to_owned(),
             owner: Some(clock.owner.clone()),
             at: now,
-            verb: verb.to_owned(),
+            verb: if *zone_lost { Verb::ZoneLost } else { Verb::ZoneFound },
             revision: clock.revision,
             timing: clock.timing.clone(),
             paused: clock.paused,
@@ -93,23 +92,26 @@ async fn note_zones(app: &App, work: &[Work], now: Instant) {
     }
 }
 
-/// A clock, its plan, and whether every fire of it got through so far.
+/// A clock, its plan, and how far its fires got.
 struct Work {
     clock: Clock,
-    fires: Vec<Fire>,
+    fires: Vec<Run>,
     next_run_at: Option<Instant>,
-    through: bool,
     zone_lost: bool,
+    /// What is to be sent of the fires that are recorded.
+    parcels: Vec<Parcel>,
+    /// Whether every fire got through so far.
+    through: bool,
 }
 
 impl Work {
-    /// Whether there is nothing to do after all: the index lags, or somebody else came first.
+    /// Whether there is nothing to do after all: the index lags, or another tick came first.
     fn is_idle(&self) -> bool {
         self.fires.is_empty() && self.next_run_at == self.clock.next_run_at
     }
 
     fn advance(&self) -> Advance<'_> {
-        let newest = self.fires.last().map(|fire| &fire.id);
+        let newest = self.fires.last().map(|run| &run.id);
         Advance { clock: &self.clock, next: self.next_run_at, newest }
     }
 }
@@ -120,8 +122,8 @@ pub async fn emit(app: &App, clocks: Vec<Clock>, horizon: &Horizon, now: Instant
     let mut work = decide(clocks, horizon, now, &mut report);
     note_zones(app, &work, now).await;
     heed_summaries(app, &mut work, now).await;
-    let parcels = put(app, &mut work, now, &mut report).await;
-    send(app, &mut work, parcels).await;
+    put(app, &mut work, now, &mut report).await;
+    send(app, &mut work).await;
     advance(app, &work, &mut report).await;
     report
 }
@@ -151,8 +153,9 @@ fn decide(clocks: Vec<Clock>, horizon: &Horizon, now: Instant, report: &mut Repo
                     clock,
                     fires: plan.fires,
                     next_run_at: plan.next_run_at,
-                    through: true,
                     zone_lost: readable.zone_lost,
+                    parcels: Vec::new(),
+                    through: true,
                 });
             }
         }
@@ -165,7 +168,7 @@ fn decide(clocks: Vec<Clock>, horizon: &Horizon, now: Instant, report: &mut Repo
 /// that is simply late.
 async fn heed_summaries(app: &App, work: &mut [Work], now: Instant) {
     let late = work.iter_mut().filter(|work| {
-        let is_late = |fire: &Fire| fire.id.cause.is_none() && fire.id.run_at < now;
+        let is_late = |fire: &Run| fire.id.cause.is_none() && fire.id.run_at < now;
         work.clock.policies.overlap_policy == Overlap::Queue
             && work.fires.first().is_some_and(is_late)
     });
@@ -181,153 +184,98 @@ async fn heed_summary(app: &App, work: &mut Work) {
         }
         Ok(_) => {}
         Err(fault) => {
-            error!(run_id = %summary, %fault, "not looked for");
+            error!(run_id = %summary, %fault, "summary lookup failed");
             work.fires.clear();
             work.through = false;
         }
     }
 }
 
-/// Records every fire. Answers with what is to be sent: the place of its work, and the parcel.
-async fn put(
-    app: &App,
-    work: &mut [Work],
-    now: Instant,
-    report: &mut Report,
-) -> Vec<(usize, Parcel)> {
-    let fires: Vec<(usize, &Fire)> = work
-        .iter()
-        .enumerate()
-        .flat_map(|(place, work)| work.fires.iter().map(move |fire| (place, fire)))
-        .collect();
-    let puts: Vec<_> = fires.chunks(MAX_STATEMENTS).map(|fires| put_some(app, fires)).collect();
-    let answers: Vec<_> = stream::iter(puts).buffer_unordered(CONCURRENCY).collect().await;
-    let mut parcels = Vec::new();
+/// Records every fire, and notes what is to be sent of each clock.
+async fn put(app: &App, work: &mut [Work], now: Instant, report: &mut Report) {
+    let fires: Vec<&Run> = work.iter().flat_map(|work| &work.fires).collect();
+    let mut answers = app.store.put_runs(&fires).await.into_iter();
     let mut missed = Vec::new();
-    for (place, id, run, put) in answers.into_iter().flatten() {
-        let launches = run.status == Status::Enqueued;
-        match put {
-            Ok(Put::New) if launches => {
-                report.emitted += 1;
-                report.drift_ms.push((now - run.launch_at).num_milliseconds().max(0));
-                info!(run_id = %id, trigger = ?run.trigger, launch_at = %run.launch_at, "emitted");
-                let ahead = can_be_read_ahead(&work[place].clock, &id);
-                let mut parcel = parcel(id, &run);
-                parcel.message.ahead = ahead;
-                parcels.push((place, parcel));
-            }
-            Ok(Put::New) => {
-                report.skipped += 1;
-                info!(run_id = %id, reason = ?run.reason, "recorded as skipped");
-                missed.push(Event::run(&id, run.status, run.reason));
-            }
-            // Even if it would be given up by now: whoever recorded it meant to launch it.
-            Ok(Put::Unlaunched(recorded)) => {
-                report.resent += 1;
-                info!(run_id = %id, "sent again: recorded, not launched");
-                parcels.push((place, parcel(id, &recorded)));
-            }
-            Ok(Put::Beyond(recorded)) => {
-                report.known += 1;
-                // A tick that died had summed up less: the clock goes on where that sum ends.
-                if let (Some(theirs), Some(ours)) = (recorded.missed, run.missed)
-                    && theirs.last < ours.last
-                {
-                    work[place].next_run_at = Some(theirs.last + Duration::seconds(1));
+    for work in work {
+        let answers = answers.by_ref().take(work.fires.len());
+        for (run, answer) in work.fires.iter().zip(answers) {
+            match answer {
+                Ok(Put::New) if run.status == Status::Enqueued => {
+                    report.emitted += 1;
+                    report.drift_ms.push((now - run.launch_at).num_milliseconds().max(0));
+                    let (run_id, launch_at) = (&run.id, run.launch_at);
+                    info!(%run_id, trigger = ?run.trigger, %launch_at, "fire emitted");
+                    let mut parcel = Parcel::of(run);
+                    parcel.message.ahead = can_be_read_ahead(&work.clock, &run.id);
+                    work.parcels.push(parcel);
                 }
-            }
-            Err(fault) => {
-                error!(run_id = %id, %fault, "not recorded");
-                work[place].through = false;
+                Ok(Put::New) => {
+                    report.skipped += 1;
+                    info!(run_id = %run.id, reason = ?run.reason, "fire recorded as skipped");
+                    missed.push(Event::run(&run.id, run.status, run.reason));
+                }
+                // Even if it would be given up by now: the tick that recorded it meant to launch it.
+                Ok(Put::Unlaunched(recorded)) => {
+                    report.resent += 1;
+                    info!(run_id = %run.id, "fire sent again: recorded before, not launched");
+                    work.parcels.push(Parcel::of(&recorded));
+                }
+                Ok(Put::Beyond(recorded)) => {
+                    report.known += 1;
+                    // A tick that died had summed up less: the clock goes on where that sum ends.
+                    if let (Some(theirs), Some(ours)) = (recorded.missed, run.missed)
+                        && theirs.last < ours.last
+                    {
+                        work.next_run_at = Some(theirs.last + Duration::seconds(1));
+                    }
+                }
+                Err(fault) => {
+                    error!(run_id = %run.id, %fault, "fire not recorded");
+                    work.through = false;
+                }
             }
         }
     }
     app.events.tell(&missed).await;
-    parcels
 }
 
-/// Records some fires with one call, and those it left open one by one.
-async fn put_some(
-    app: &App,
-    fires: &[(usize, &Fire)],
-) -> Vec<(usize, RunId, Run, Result<Put, Fault>)> {
-    let only: Vec<&Fire> = fires.iter().map(|(_, fire)| *fire).collect();
-    let together = {
-        let _turn = app.writes.turn().await;
-        app.store.put_runs(&only).await
-    };
-    let each = fires.iter().zip(together).map(async |((place, fire), put)| {
-        let put = match put {
-            Some(put) => Ok(put),
-            None => {
-                let _turn = app.writes.turn().await;
-                app.store.put_run(fire).await
-            }
-        };
-        (*place, fire.id.clone(), fire.run.clone(), put)
-    });
-    join_all(each).await
-}
-
-async fn send(app: &App, work: &mut [Work], mut parcels: Vec<(usize, Parcel)>) {
+async fn send(app: &App, work: &mut [Work]) {
     // A fire is not sent while an earlier one of its clock could not be recorded: they keep their
     // order, and the next tick takes up all of them.
-    parcels.retain(|(place, _)| work[*place].through);
+    let through = work.iter_mut().filter(|work| work.through);
+    let mut parcels: Vec<_> = through.flat_map(|work| std::mem::take(&mut work.parcels)).collect();
     // What is due first is sent first.
-    parcels.sort_by_key(|(_, parcel)| parcel.message.launch_at);
-    let (places, parcels): (Vec<_>, Vec<_>) = parcels.into_iter().unzip();
+    parcels.sort_by_key(|parcel| parcel.message.launch_at);
     // From now: to record them took its time.
     let answers = app.queue.send(&parcels, app.now()).await;
-    for (place, answer) in places.into_iter().zip(answers) {
+    let mut unsent = HashSet::new();
+    for (parcel, answer) in parcels.iter().zip(answers) {
         if let Err(fault) = answer {
-            error!(schedule_id = %work[place].clock.schedule_id, %fault, "not sent");
-            work[place].through = false;
+            error!(run_id = %parcel.message.run_id, %fault, "fire not sent");
+            unsent.insert(&parcel.message.run_id.schedule_id);
         }
+    }
+    for work in work {
+        work.through &= !unsent.contains(&work.clock.schedule_id);
     }
 }
 
 async fn advance(app: &App, work: &[Work], report: &mut Report) {
     report.failed += work.iter().filter(|work| !work.through).count();
-    let through = work.iter().filter(|work| work.through && !work.is_idle());
-    let through: Vec<&Work> = through.collect();
     let advances: Vec<_> =
-        through.chunks(MAX_STATEMENTS).map(|works| advance_some(app, works)).collect();
-    let answers: Vec<_> = stream::iter(advances).buffered(CONCURRENCY).collect().await;
-    for (work, answer) in through.iter().zip(answers.into_iter().flatten()) {
+        work.iter().filter(|work| work.through && !work.is_idle()).map(Work::advance).collect();
+    for (to, answer) in advances.iter().zip(app.store.advance_all(&advances).await) {
+        let schedule_id = &to.clock.schedule_id;
         match answer {
             Ok(true) => {}
             Ok(false) => {
                 report.lost += 1;
-                debug!(schedule_id = %work.clock.schedule_id, "clock moved by somebody else");
+                debug!(%schedule_id, "clock not advanced: another tick or an edit moved it");
             }
             Err(fault) => {
                 report.failed += 1;
-                error!(schedule_id = %work.clock.schedule_id, %fault, "not advanced");
+                error!(%schedule_id, %fault, "clock not advanced");
             }
         }
     }
-}
-
-/// Moves some clocks with one call, and those it left open one by one.
-async fn advance_some(app: &App, works: &[&Work]) -> Vec<Result<bool, Fault>> {
-    let advances: Vec<_> = works.iter().map(|work| work.advance()).collect();
-    let together = {
-        let _turn = app.writes.turn().await;
-        app.store.advance_all(&advances).await
-    };
-    let each = advances.iter().zip(together).map(async |(to, moved)| match moved {
-        Some(moved) => Ok(moved),
-        None => {
-            let _turn = app.writes.turn().await;
-            app.store.advance(to.clock, to.next, to.newest).await
-        }
-    });
-    join_all(each).await
-}
-
-/// What brings a recorded run to the launcher.
-pub fn parcel(run_id: RunId, run: &Run) -> Parcel {
-    let (revision, launch_at) = (run.revision, run.launch_at);
-    let message = Message { run_id, revision, launch_at, ahead: false };
-    Parcel { message, owner: run.owner.clone() }
 }

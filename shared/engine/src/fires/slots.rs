@@ -1,52 +1,91 @@
-//! Turns: under `queue`, a run starts when those before it have ended, in the order of their times.
+//! Slots: under `skip` and `queue` a run needs one to start, and gives it back when it has ended.
 //!
-//! Whoever begins to wait looks again afterwards, and whoever ends looks for somebody who waits: one
-//! of the two sees the other, whatever the order of their steps.
+//! Under `queue` runs start in the order of their times. A run checks again after it has become
+//! QUEUED, and a run that ends looks for queued ones, so a wake-up cannot be missed.
 
-use belfry_core::fire::overlap::{MAX_WAITING, Turn, turn};
+use belfry_core::fire::overlap::{Blocked, Decision, Slots, decide};
 use belfry_core::id::RunId;
 use belfry_core::run::Reason;
 use belfry_core::schedule::{Clock, Overlap};
 
 use crate::app::App;
-use crate::cloud::store::Stored;
+use crate::cloud::launch_queue::Parcel;
+use crate::cloud::store::{Slot, Stored};
 use crate::fault::Fault;
-use crate::fires::emit::parcel;
 
-/// What a run under `queue` does when its time has come.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Waited {
-    /// It starts.
-    Starts,
-    /// It waits; whoever ends before it wakes it.
-    Waits,
-    /// Too many wait already.
-    Full,
-}
-
-/// Has a run start or wait.
-pub(crate) async fn wait_for_turn(app: &App, clock: &Clock, id: &RunId) -> Result<Waited, Fault> {
+/// Decides about a run under `queue` whose time has come, and has it wait or skips it. What it
+/// answers is done already, but for a start.
+pub(crate) async fn wait_for_turn(app: &App, clock: &Clock, id: &RunId) -> Result<Decision, Fault> {
     match look(app, clock, id).await? {
-        Turn::Mine => return Ok(Waited::Starts),
-        Turn::Wait { waiting } if waiting >= MAX_WAITING => {
+        Decision::Start => return Ok(Decision::Start),
+        Decision::Skip(blocked) => {
             app.store.cancel_run(id, Reason::QueueFull, clock.revision, app.now()).await?;
-            return Ok(Waited::Full);
+            return Ok(Decision::Skip(blocked));
         }
-        Turn::Wait { .. } => {}
+        Decision::Wait => {}
     }
     free_ended(app, clock, id).await?;
     app.store.queue_run(id).await?;
-    let again = match app.store.schedule(&id.schedule_id).await? {
-        Stored::Schedule(both) => look(app, &both.0, id).await?,
-        _ => return Ok(Waited::Waits),
+    let Stored::Schedule(schedule) = app.store.schedule(&id.schedule_id).await? else {
+        return Ok(Decision::Wait);
     };
-    Ok(if again == Turn::Mine { Waited::Starts } else { Waited::Waits })
+    Ok(match look(app, &schedule.clock, id).await? {
+        Decision::Start => Decision::Start,
+        Decision::Wait | Decision::Skip(_) => Decision::Wait,
+    })
 }
 
-async fn look(app: &App, clock: &Clock, id: &RunId) -> Result<Turn, Fault> {
+async fn look(app: &App, clock: &Clock, id: &RunId) -> Result<Decision, Fault> {
     let last = clock.last_claimed.as_deref();
     let earlier = app.store.earlier_runs(id, last, app.now()).await?;
-    Ok(turn(&clock.active, clock.policies.max_concurrent, &earlier, &id.sort_key()))
+    let slots = Slots { active: &clock.active, max: clock.policies.max_concurrent };
+    Ok(decide(Overlap::Queue, slots, &earlier, &id.sort_key()))
+}
+
+/// What came of a run's wish for a slot.
+pub(crate) enum Taken {
+    /// It has one.
+    Yes,
+    /// Others have them all: the overlap policy's decision.
+    No(Decision),
+    /// The definition changed since the clock was read.
+    Changed,
+}
+
+/// Takes a slot for a run, if need be one whose run has ended.
+pub(crate) async fn take(
+    app: &App,
+    clock: &Clock,
+    policy: Overlap,
+    id: &RunId,
+) -> Result<Taken, Fault> {
+    let mut slot = app.store.take_slot(clock, id).await?;
+    if let Slot::Full(holders) = &slot {
+        let clock = Clock { active: holders.clone(), ..clock.clone() };
+        if free_ended(app, &clock, id).await? {
+            slot = app.store.take_slot(&clock, id).await?;
+        }
+    }
+    Ok(match slot {
+        Slot::Taken => Taken::Yes,
+        Slot::Changed => Taken::Changed,
+        Slot::Full(holders) => {
+            let slots = Slots { active: &holders, max: clock.policies.max_concurrent };
+            match decide(policy, slots, &[], &id.sort_key()) {
+                // A slot became free meanwhile, and the next delivery finds it.
+                Decision::Start => Taken::No(Decision::Wait),
+                decision => Taken::No(decision),
+            }
+        }
+    })
+}
+
+/// The sort key of the run in whose favour another is skipped.
+pub(crate) fn holder(blocked: Blocked) -> Option<String> {
+    match blocked {
+        Blocked::By(key) => Some(key),
+        Blocked::FullQueue => None,
+    }
 }
 
 /// Frees the slots of runs that have ended: a dead run never blocks its schedule. `true`: one was
@@ -54,11 +93,11 @@ async fn look(app: &App, clock: &Clock, id: &RunId) -> Result<Turn, Fault> {
 pub(crate) async fn free_ended(app: &App, clock: &Clock, id: &RunId) -> Result<bool, Fault> {
     let mut freed = false;
     for key in clock.active.iter().filter(|key| **key != id.sort_key()) {
-        let run = match RunId::from_keys(id.schedule_id.clone(), key) {
-            Ok(holder) => app.store.run(&holder).await?,
-            Err(_) => None,
+        let is_over = match RunId::from_keys(id.schedule_id.clone(), key) {
+            Ok(holder) => is_over(app, &holder).await?,
+            Err(_) => true,
         };
-        if run.is_none_or(|run| run.status.is_terminal()) {
+        if is_over {
             app.store.release_slot(&id.schedule_id, key).await?;
             freed = true;
         }
@@ -66,7 +105,12 @@ pub(crate) async fn free_ended(app: &App, clock: &Clock, id: &RunId) -> Result<b
     Ok(freed)
 }
 
-/// Gives back the slot of a run that ended, and wakes the run whose turn it is.
+/// Whether a run has ended, or has no record any more.
+pub(crate) async fn is_over(app: &App, id: &RunId) -> Result<bool, Fault> {
+    Ok(app.store.run(id).await?.is_none_or(|run| run.status.is_terminal()))
+}
+
+/// Gives back the slot that a run which has ended may hold, and wakes the run whose turn it is.
 pub(crate) async fn pass_on(app: &App, clock: &Clock, ended: &RunId) -> Result<(), Fault> {
     app.store.release_slot(&ended.schedule_id, &ended.sort_key()).await?;
     wake_next(app, clock, ended).await
@@ -81,7 +125,7 @@ pub(crate) async fn wake_next(app: &App, clock: &Clock, ended: &RunId) -> Result
     let last =
         clock.last_claimed.clone().map_or(ended.sort_key(), |last| last.min(ended.sort_key()));
     match app.store.next_queued(&ended.schedule_id, Some(&last), now).await? {
-        Some((id, run)) => app.queue.send(&[parcel(id, &run)], now).await.into_iter().collect(),
+        Some(run) => app.queue.send(&[Parcel::of(&run)], now).await.into_iter().collect(),
         None => Ok(()),
     }
 }

@@ -1,5 +1,7 @@
 //! The launcher: brings the fires of each message to their targets, and hears how executions ended.
 
+mod call;
+mod handled;
 mod launch;
 mod preread;
 
@@ -12,17 +14,24 @@ use futures::stream::FuturesOrdered;
 use serde_json::Value;
 use tracing::{error, info, warn};
 
+use self::handled::{Handled, With};
+use self::launch::{Delivered, launch};
 use crate::app::App;
-use crate::cloud::bus::Event;
+use crate::cloud::bus::{self, Event};
 use crate::cloud::message::{self, Message};
-use crate::cloud::together::Together;
+use crate::cloud::store;
 use crate::ending::feedback::{self, Heard};
 use crate::fault::Fault;
-use crate::launcher::launch::{By, Handled, launch};
 use crate::metrics::{self, Metric};
 
 /// The attribute of a message that says whose share of the queue it takes.
 const GROUP: &str = "MessageGroupId";
+
+/// What the launches of one invocation share.
+struct Batches<'a> {
+    tables: store::Batch,
+    bus: bus::Batch<'a>,
+}
 
 /// A message as it was delivered.
 struct Delivery<'a> {
@@ -35,8 +44,8 @@ struct Delivery<'a> {
 /// Launches the runs of a batch side by side. Messages that shall come again are named in the
 /// answer; the queue deletes the others.
 pub(crate) async fn launch_batch(app: &App, event: SqsEvent) -> SqsBatchResponse {
-    let together = &Together::on(app);
-    let handled = event.records.iter().map(|message| handle(app, together, message));
+    let batches = &Batches { tables: app.store.batch(), bus: app.events.batch() };
+    let handled = event.records.iter().map(|message| handle(app, batches, message));
     let handled = side_by_side(handled).await;
     let mut response = SqsBatchResponse::default();
     let mut report = Report::default();
@@ -108,7 +117,7 @@ impl Report {
 /// Brings every fire of a message to its target.
 async fn handle(
     app: &App,
-    together: &Together<'_>,
+    batches: &Batches<'_>,
     message: &SqsMessage,
 ) -> Vec<Result<Handled, Fault>> {
     let body = message.body.as_deref().unwrap_or_default();
@@ -118,7 +127,7 @@ async fn handle(
     };
     let id = message.message_id.as_deref().unwrap_or_default();
     let delivery = &Delivery { message, id, brings_several: fires.len() > 1 };
-    let handled = side_by_side(fires.iter().map(|fire| bring(app, together, fire, delivery))).await;
+    let handled = side_by_side(fires.iter().map(|fire| bring(app, batches, fire, delivery))).await;
     let after_s = |answer: &Result<Handled, Fault>| match answer {
         Ok(Handled::Again { after_s, .. }) => Some(*after_s),
         _ => None,
@@ -127,7 +136,7 @@ async fn handle(
         let receipt = message.receipt_handle.as_deref().unwrap_or_default();
         if let Err(fault) = app.queue.hide(receipt, after_s).await {
             // It comes again all the same, when its visibility runs out.
-            warn!(message_id = id, %fault, "not hidden");
+            warn!(message_id = id, %fault, "message visibility not extended");
         }
     }
     handled
@@ -135,24 +144,23 @@ async fn handle(
 
 async fn bring(
     app: &App,
-    together: &Together<'_>,
+    batches: &Batches<'_>,
     fire: &Message,
     delivery: &Delivery<'_>,
 ) -> Result<Handled, Fault> {
-    let handled = launch(app, together, fire, delivery.id).await;
+    let delivered = Delivered { batch: &batches.tables, message: fire, holder: delivery.id };
+    let handled = launch(app, &delivered).await;
     let run_id = &fire.run_id;
-    if let Ok(handled) = &handled
-        && app.events.are_told()
-    {
-        together.tell(events(run_id, handled)).await;
+    if let Ok(handled) = &handled {
+        batches.bus.tell(|| events(run_id, handled)).await;
     }
     match &handled {
-        Ok(Handled::Launched { drift_ms, .. }) => info!(%run_id, drift_ms, "launched"),
-        Ok(Handled::Ended(reason)) => info!(%run_id, ?reason, "not launched"),
-        Ok(Handled::Nothing(why)) => info!(%run_id, why, "nothing to do"),
-        Ok(Handled::Again { after_s, why, by }) => {
-            info!(%run_id, after_s, why, "comes again");
-            if delivery.brings_several && *by == By::Any {
+        Ok(Handled::Launched { drift_ms, .. }) => info!(%run_id, drift_ms, "run launched"),
+        Ok(Handled::Ended(reason)) => info!(%run_id, ?reason, "run not launched"),
+        Ok(Handled::Nothing(why)) => info!(%run_id, why, "message ignored"),
+        Ok(Handled::Again { after_s, why, with }) => {
+            info!(%run_id, after_s, why, "message comes again");
+            if delivery.brings_several && *with == With::AnyMessage {
                 // So the others neither wait for it nor come again with it.
                 let group = delivery.message.attributes.get(GROUP).map(String::as_str);
                 app.queue.send_apart(fire, group, *after_s).await?;
@@ -160,7 +168,7 @@ async fn bring(
             }
         }
         Ok(Handled::Apart) => {}
-        Err(fault) => error!(%run_id, %fault, "launch fault"),
+        Err(fault) => error!(%run_id, %fault, "launch failed"),
     }
     handled
 }
@@ -176,7 +184,7 @@ async fn hear(
     if let Some(kind) = Kind::of(&event) {
         return match kind.read(&event) {
             Some((id, said)) => heard(app, &id, &said).await,
-            None => Ok(Handled::Nothing("it says nothing of the end of a run")),
+            None => Ok(Handled::Nothing("the event does not report the end of a run")),
         };
     }
     // It can never succeed: the queue moves it to the dead letters for a person to see.
@@ -188,12 +196,12 @@ async fn heard(app: &App, id: &RunId, said: &Feedback) -> Result<Handled, Fault>
     let Some(run) = app.store.run(id).await? else {
         return Ok(Handled::Nothing("there is no such run"));
     };
-    let why = match feedback::hear(app, id, &run, said).await? {
-        Heard::Yes => "its executor told how it ended",
-        Heard::Before => "it was known how it ended",
-        Heard::No(_) => "it ended otherwise before",
+    let why = match feedback::hear(app, &run, said).await? {
+        Heard::Yes => "the executor reported the end",
+        Heard::Before => "the end was known before",
+        Heard::No(_) => "the run ended otherwise before",
     };
-    info!(run_id = %id, why, "heard");
+    info!(run_id = %id, why, "executor report applied");
     Ok(Handled::Nothing(why))
 }
 

@@ -5,6 +5,7 @@
 use belfry_core::id::ScheduleId;
 use belfry_core::instant::Instant;
 use belfry_core::recovery::check::{Repair, repair};
+use belfry_core::schedule::Schedule;
 use chrono::{Duration, DurationRound};
 use futures::{StreamExt, stream};
 use serde::Serialize;
@@ -86,8 +87,8 @@ async fn look_at(
     today: Instant,
     now: Instant,
 ) -> Result<(usize, bool), Fault> {
-    let Stored::Schedule(both) = app.store.schedule(id).await? else { return Ok((0, false)) };
-    let (clock, spec) = both.as_ref();
+    let Stored::Schedule(schedule) = app.store.schedule(id).await? else { return Ok((0, false)) };
+    let Schedule { clock, spec } = &*schedule;
     let repaired = match repair(clock, now) {
         None => false,
         Some(repair) => {

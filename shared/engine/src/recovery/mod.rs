@@ -11,23 +11,21 @@ use belfry_core::id::RunId;
 use belfry_core::instant::Instant;
 use belfry_core::recovery::{Limits, Setting, Step, next_step};
 use belfry_core::run::{Reason, Run, Status};
-use belfry_core::schedule::Clock;
+use belfry_core::schedule::Schedule;
 use chrono::{Duration, DurationRound};
 use futures::{StreamExt, stream};
 use serde::Serialize;
 use tracing::{error, info, warn};
 
+use self::check::{Checked, check};
 use crate::app::App;
-use crate::cloud::bus::Event;
-use crate::cloud::launch_queue::DeadLetter;
+use crate::cloud::launch_queue::{DeadLetter, Parcel};
 use crate::cloud::message::{self, Named};
 use crate::cloud::store::{Outcome, Stored};
-use crate::ending::failures::after_failure;
+use crate::ending::{By, End, end};
 use crate::fault::Fault;
-use crate::fires::emit::parcel;
 use crate::fires::slots;
 use crate::metrics::{self, Metric};
-use crate::recovery::check::{Checked, check};
 
 /// Minutes swept in one call: after an outage of recovery itself, the next calls catch up.
 const MAX_MINUTES: i64 = 120;
@@ -123,11 +121,11 @@ async fn sweep_minute(app: &App, minute: Instant, now: Instant, report: &mut Rep
     let mut ended = Vec::new();
     for run in runs {
         match run {
-            Ok((id, run)) if run.status.is_terminal() => {
+            Ok(run) if run.status.is_terminal() => {
                 report.looked_at += 1;
-                ended.push(id);
+                ended.push(run.id);
             }
-            Ok((id, run)) => work.push(look_at(app, id, run, now)),
+            Ok(run) => work.push(look_at(app, run, now)),
             // It can never be read; to stop here would hide every run behind it.
             Err(fault) => {
                 error!(%fault, "skipped: unreadable run");
@@ -178,69 +176,86 @@ async fn free_slots(app: &App, ended: &[RunId]) -> Result<(), Fault> {
 }
 
 /// Decides about a run and acts.
-async fn look_at(app: &App, id: RunId, run: Run, now: Instant) -> Result<Step, Fault> {
-    let stored = app.store.schedule(&id.schedule_id).await?;
-    let setting = setting(app, &id, &stored).await?;
-    let step = next_step(&run, id.run_at, setting, now, &app.settings.recovery);
-    act(app, &id, &run, &stored, step, now).await?;
+async fn look_at(app: &App, run: Run, now: Instant) -> Result<Step, Fault> {
+    let schedule = stored(app, &run.id).await?;
+    let setting = setting(app, &run.id, schedule.as_deref()).await?;
+    let step = next_step(&run, run.id.run_at, setting, now, &app.settings.recovery);
+    act(app, &run, schedule.as_deref(), step, now).await?;
     Ok(step)
+}
+
+/// The schedule of a run, unless it is deleted.
+async fn stored(app: &App, id: &RunId) -> Result<Option<Box<Schedule>>, Fault> {
+    Ok(match app.store.schedule(&id.schedule_id).await? {
+        Stored::Schedule(schedule) => Some(schedule),
+        Stored::Deleted { .. } | Stored::Nothing => None,
+    })
 }
 
 async fn act(
     app: &App,
-    id: &RunId,
     run: &Run,
-    stored: &Stored,
+    schedule: Option<&Schedule>,
     step: Step,
     now: Instant,
 ) -> Result<(), Fault> {
-    let both = match stored {
-        Stored::Schedule(both) => Some(both.as_ref()),
-        _ => None,
-    };
-    let clock = both.map(|(clock, _)| clock);
+    let id = &run.id;
     let again = now + app.settings.recovery.lost_after;
     match step {
         Step::Leave => {}
         Step::LookAgain(at) => app.store.look_again(id, at).await?,
         Step::Resend => {
-            if app.store.recover_run(id, run, again, now).await? {
-                send(app, id, run, now).await?;
-                warn!(run_id = %id, "lost, sent again");
+            if app.store.recover_run(run, again, now).await? {
+                send(app, run, now).await?;
+                warn!(run_id = %id, "lost run sent again");
             }
         }
         Step::Nudge => {
             app.store.look_again(id, again).await?;
-            send(app, id, run, now).await?;
+            send(app, run, now).await?;
         }
         Step::TimeOut => {
             let outcome = Outcome::because(Status::Failed, Reason::Timeout);
-            if app.store.finish_run(id, Some(run.attempt), &outcome, now).await? {
-                warn!(run_id = %id, "took too long");
-                app.events.tell(&[Event::run(id, Status::Failed, Some(Reason::Timeout))]).await;
-                free_slot(app, clock, id).await?;
-                if let Some((clock, spec)) = both {
-                    after_failure(app, clock, spec, id).await?;
-                }
-            } else {
-                // Ended by somebody else, or by a try of ours whose answer was lost: its slot is
-                // looked at once more.
-                app.store.look_again(id, again).await?;
-            }
+            give_up(app, run, schedule, &outcome, again).await?;
         }
         Step::Cancel(reason) => {
-            let revision = clock.map_or(run.revision, |clock| clock.revision);
+            let revision = schedule.map_or(run.revision, |schedule| schedule.clock.revision);
             app.store.cancel_run(id, reason, revision, now).await?;
-            info!(run_id = %id, ?reason, "not launched");
+            info!(run_id = %id, ?reason, "run not launched");
         }
-        Step::Abandon => abandon(app, clock, id, run, now).await?,
+        Step::Abandon => {
+            let attempts = run.recovery.map_or(0, |recovery| recovery.attempts);
+            let what = match run.status {
+                Status::Started => "no executor reported its end",
+                _ => "never launched",
+            };
+            let error = Some(format!("{what}; sent again {attempts} times"));
+            let outcome = Outcome::because(Status::Abandoned, Reason::Lost);
+            give_up(app, run, schedule, &Outcome { error, ..outcome }, again).await?;
+        }
     }
     Ok(())
 }
 
-async fn setting(app: &App, id: &RunId, stored: &Stored) -> Result<Setting, Fault> {
-    let Stored::Schedule(both) = stored else { return Ok(Setting::Deleted) };
-    let (clock, spec) = both.as_ref();
+/// Ends a run that took too long or is lost for good.
+async fn give_up(
+    app: &App,
+    run: &Run,
+    schedule: Option<&Schedule>,
+    outcome: &Outcome,
+    again: Instant,
+) -> Result<(), Fault> {
+    if end(app, &End { run, schedule, outcome, by: By::Recovery }).await? {
+        let (run_id, status, reason) = (&run.id, outcome.status.as_str(), outcome.reason);
+        error!(%run_id, status, ?reason, error = outcome.error, "run ended by recovery");
+        return Ok(());
+    }
+    // Ended by another, or by a try of ours whose answer was lost: its slot is looked at once more.
+    app.store.look_again(&run.id, again).await
+}
+
+async fn setting(app: &App, id: &RunId, schedule: Option<&Schedule>) -> Result<Setting, Fault> {
+    let Some(Schedule { clock, spec }) = schedule else { return Ok(Setting::Deleted) };
     let workflow = app.workflow(&clock.workflow_id, clock.version).await?;
     // Without its workflow a run fails when it is launched, and says so.
     let completion = workflow.map(|workflow| workflow.completion).unwrap_or_default();
@@ -251,48 +266,8 @@ async fn setting(app: &App, id: &RunId, stored: &Stored) -> Result<Setting, Faul
     })
 }
 
-async fn send(app: &App, id: &RunId, run: &Run, now: Instant) -> Result<(), Fault> {
-    app.queue.send(&[parcel(id.clone(), run)], now).await.into_iter().collect()
-}
-
-async fn abandon(
-    app: &App,
-    clock: Option<&Clock>,
-    id: &RunId,
-    run: &Run,
-    now: Instant,
-) -> Result<(), Fault> {
-    let attempts = run.recovery.map_or(0, |recovery| recovery.attempts);
-    let error = match run.status {
-        Status::Started => format!("nobody told of its end; sent again {attempts} times"),
-        _ => format!("never launched; sent again {attempts} times"),
-    };
-    let abandoned = match run.status {
-        Status::Started => {
-            let outcome =
-                Outcome { error: Some(error), ..Outcome::because(Status::Abandoned, Reason::Lost) };
-            app.store.finish_run(id, Some(run.attempt), &outcome, now).await?
-        }
-        _ => app.store.abandon_run(id, &error, now).await?,
-    };
-    if abandoned {
-        error!(run_id = %id, attempts, "abandoned");
-        app.events.tell(&[Event::run(id, Status::Abandoned, Some(Reason::Lost))]).await;
-        free_slot(app, clock, id).await?;
-    } else {
-        app.store.look_again(id, now + app.settings.recovery.lost_after).await?;
-    }
-    Ok(())
-}
-
-async fn free_slot(app: &App, clock: Option<&Clock>, id: &RunId) -> Result<(), Fault> {
-    match clock {
-        Some(clock) if clock.active.contains(&id.sort_key()) => {
-            slots::pass_on(app, clock, id).await
-        }
-        Some(clock) => slots::wake_next(app, clock, id).await,
-        None => Ok(()),
-    }
+async fn send(app: &App, run: &Run, now: Instant) -> Result<(), Fault> {
+    app.queue.send(&[Parcel::of(run)], now).await.into_iter().collect()
 }
 
 /// A dead letter is proof that a handoff failed: its run is lost now, not after the threshold.
@@ -352,8 +327,8 @@ async fn take_up(app: &App, id: RunId, now: Instant, report: &mut Report) -> Res
         return Ok(false);
     }
     report.looked_at += 1;
-    let stored = app.store.schedule(&id.schedule_id).await?;
-    let setting = setting(app, &id, &stored).await?;
+    let schedule = stored(app, &id).await?;
+    let setting = setting(app, &id, schedule.as_deref()).await?;
     let at_once = Limits { lost_after: Duration::zero(), ..app.settings.recovery.clone() };
     // Claimed and never handed over: whatever its completion, it starts over.
     let as_lost = match run.status {
@@ -361,7 +336,7 @@ async fn take_up(app: &App, id: RunId, now: Instant, report: &mut Report) -> Res
         _ => run.clone(),
     };
     let step = next_step(&as_lost, id.run_at, setting, now, &at_once);
-    act(app, &id, &run, &stored, step, now).await?;
+    act(app, &run, schedule.as_deref(), step, now).await?;
     report.count(step);
     Ok(true)
 }

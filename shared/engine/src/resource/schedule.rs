@@ -88,7 +88,7 @@ async fn withdraw(
     id: &ScheduleId,
 ) -> Result<(), Refusal> {
     let owner = match app.store.schedule(id).await? {
-        Stored::Schedule(both) if both.1.set.as_ref() == Some(set) => both.0.owner,
+        Stored::Schedule(found) if found.spec.set.as_ref() == Some(set) => found.clock.owner,
         _ => {
             info!(schedule_id = %id, %set, "not this resource's to delete");
             return Ok(());

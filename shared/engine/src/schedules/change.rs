@@ -6,7 +6,7 @@
 
 use belfry_core::id::ScheduleId;
 use belfry_core::instant::{self, Instant};
-use belfry_core::schedule::change::differences;
+use belfry_core::schedule::change::{Verb, differences};
 use belfry_core::schedule::definition::Definition;
 use belfry_core::schedule::view;
 use belfry_core::schedule::{Catchup, Clock, Spec};
@@ -19,7 +19,7 @@ use super::follow::{links, newly_followed};
 use super::lookup::resolve_version;
 use super::membership::{Membership, membership, moved};
 use super::refusal::Refusal;
-use super::settle::{catch_up, emit_overdue, emit_soon, meet_unended, settle_unlaunched};
+use super::settle::{catch_up, emit_overdue, emit_soon, invalidate_prereads, settle_unlaunched};
 use crate::app::App;
 use crate::cloud::bus::Event;
 use crate::cloud::store::{Change, Edit, Saved};
@@ -28,7 +28,7 @@ use crate::cloud::store::{Change, Edit, Saved};
 #[derive(Clone)]
 pub(crate) struct Intent {
     /// Its word in the change log.
-    pub(crate) verb: &'static str,
+    pub(crate) verb: Verb,
     /// Why the schedule is paused, if it is afterwards.
     pub(crate) note: Option<String>,
     /// When that pause ends by itself.
@@ -42,7 +42,7 @@ pub(crate) struct Intent {
 }
 
 impl Intent {
-    pub(crate) fn new(verb: &'static str, note: Option<String>) -> Intent {
+    pub(crate) fn new(verb: Verb, note: Option<String>) -> Intent {
         Intent { verb, note, until: None, since: None, catchup: None, membership: Membership::Keep }
     }
 }
@@ -83,7 +83,7 @@ pub(crate) async fn change(
         // It may be a second try of a change that stood, and whose first try ended before this.
         settle_unlaunched(app, &old, Some(&old), old.revision, now).await?;
         if let Some(followed) = &old_spec.after_schedule_id {
-            meet_unended(app, followed, now).await?;
+            invalidate_prereads(app, followed, now).await?;
         }
         return Ok(saving(false, &old, &old_spec, now));
     }
@@ -121,16 +121,16 @@ pub(crate) async fn change(
     let spec = Spec { set, pause_until: until, ..spec(definition, revision, note, now) };
     let mut changes = differences(Some(&before), &Definition::of(&clock, &spec));
     changes.extend(moved(old_spec.set.as_ref(), spec.set.as_ref()));
-    let log = Change { changes, ..entry(&clock, caller, intent.verb, since) };
+    let log = Change { changes, ..entry(&clock, caller, intent.verb.clone(), since) };
     let edit = if moves { Edit::MovePosition } else { Edit::KeepPosition };
     match app.store.edit_schedule(old.revision, &clock, &spec, &log, edit, &links).await? {
         Saved::Stale => Err(Refusal::Stale { current: revision }),
         Saved::Yes => {
             settle_unlaunched(app, &clock, Some(&clock), revision, now).await?;
             if let Some(followed) = newly_followed(&links) {
-                meet_unended(app, followed, now).await?;
+                invalidate_prereads(app, followed, now).await?;
             }
-            info!(schedule_id = %id, by = caller.sub, verb = intent.verb, revision, "changed");
+            info!(schedule_id = %id, by = caller.sub, verb = ?intent.verb, revision, "schedule changed");
             if clock.paused && !old.paused {
                 let detail = json!({
                     "schedule_id": id, "by": caller.sub, "note": spec.pause_note,
@@ -181,13 +181,13 @@ pub(crate) fn spec(
     }
 }
 
-pub(crate) fn entry(clock: &Clock, caller: &Caller, verb: &str, now: Instant) -> Change {
+pub(crate) fn entry(clock: &Clock, caller: &Caller, verb: Verb, now: Instant) -> Change {
     Change {
         by: caller.sub.clone(),
         owner: Some(clock.owner.clone()),
         at: now,
         origin: caller.origin.clone(),
-        verb: verb.to_owned(),
+        verb,
         run_id: None,
         revision: clock.revision,
         timing: clock.timing.clone(),

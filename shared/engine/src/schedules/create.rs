@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use belfry_core::id::{ScheduleId, SetName};
 use belfry_core::instant;
-use belfry_core::schedule::change::differences;
+use belfry_core::schedule::change::{Verb, differences};
 use belfry_core::schedule::definition::Definition;
 use belfry_core::schedule::{Clock, Spec};
 use chrono::Duration;
@@ -18,7 +18,7 @@ use super::input::read;
 use super::lookup::resolve_version;
 use super::membership::{membership, moved};
 use super::refusal::Refusal;
-use super::settle::{emit_soon, meet_unended};
+use super::settle::{emit_soon, invalidate_prereads};
 use crate::app::App;
 use crate::cloud::store::{Change, Created, Spent, Stored};
 
@@ -102,7 +102,7 @@ pub(crate) async fn make(
     let spec = Spec { set, ..spec(definition, revision, None, now) };
     let mut changes = differences(None, &Definition::of(&clock, &spec));
     changes.extend(moved(None, spec.set.as_ref()));
-    let log = Change { changes, ..entry(&clock, caller, "created", now) };
+    let log = Change { changes, ..entry(&clock, caller, Verb::Created, now) };
     let quota = &app.settings.quota;
     if let Spent::Wait(wait) = app.store.spend_creation(&caller.sub, quota, now).await? {
         let why = format!("at most {} schedules can be made in a minute", quota.per_minute);
@@ -117,7 +117,7 @@ pub(crate) async fn make(
         Created::Yes => {
             info!(schedule_id = %id, by = caller.sub, "created");
             if let Some(followed) = newly_followed(&links) {
-                meet_unended(app, followed, now).await?;
+                invalidate_prereads(app, followed, now).await?;
             }
             emit_soon(app, &clock, now).await;
             Ok(saving(true, &clock, &spec, now))

@@ -3,6 +3,8 @@
 
 use belfry_core::declare::set::declaration::says_paused;
 use belfry_core::id::{ScheduleId, SetName};
+use belfry_core::schedule::Schedule;
+use belfry_core::schedule::change::Verb;
 use belfry_core::schedule::definition::Definition;
 use serde_json::Value;
 
@@ -31,15 +33,15 @@ pub async fn declare(
     let definition = read(app, body, id)?;
     for _ in 0..TRIES {
         let saved = match app.store.schedule(id).await? {
-            Stored::Schedule(both) => {
-                let (clock, spec) = *both;
+            Stored::Schedule(schedule) => {
+                let Schedule { clock, spec } = *schedule;
                 check_member(&clock, &spec, caller, set)?;
                 check_revision(&clock, seen)?;
                 let paused = if says_paused(body) { definition.paused } else { clock.paused };
                 let definition = Definition { paused, ..definition.clone() };
                 let intent = Intent {
                     until: spec.pause_until,
-                    ..Intent::new("updated", spec.pause_note.clone())
+                    ..Intent::new(Verb::Updated, spec.pause_note.clone())
                 };
                 change(app, caller, clock, spec, definition, intent).await
             }
@@ -75,7 +77,8 @@ pub async fn adopt(
     set: &SetName,
     id: &ScheduleId,
 ) -> Result<Saving, Refusal> {
-    let intent = Intent { membership: Membership::Of(set.clone()), ..Intent::new("adopted", None) };
+    let intent =
+        Intent { membership: Membership::Of(set.clone()), ..Intent::new(Verb::Adopted, None) };
     join_or_leave(app, caller, set, id, intent).await
 }
 
@@ -86,7 +89,7 @@ pub async fn release(
     set: &SetName,
     id: &ScheduleId,
 ) -> Result<Saving, Refusal> {
-    let intent = Intent { membership: Membership::None, ..Intent::new("released", None) };
+    let intent = Intent { membership: Membership::None, ..Intent::new(Verb::Released, None) };
     join_or_leave(app, caller, set, id, intent).await
 }
 
@@ -98,7 +101,7 @@ async fn join_or_leave(
     intent: Intent,
 ) -> Result<Saving, Refusal> {
     for _ in 0..TRIES {
-        let (clock, spec) = load(app, caller, id).await?;
+        let Schedule { clock, spec } = load(app, caller, id).await?;
         if let Some(other) = spec.set.as_ref().filter(|has| *has != set) {
             return Err(Refusal::Conflict(format!("schedule {id} belongs to set {other}")));
         }

@@ -1,6 +1,8 @@
 //! Deleting a schedule.
 
 use belfry_core::id::{ScheduleId, SetName};
+use belfry_core::schedule::Schedule;
+use belfry_core::schedule::change::Verb;
 use tracing::info;
 
 use super::caller::Caller;
@@ -33,7 +35,7 @@ pub(crate) async fn remove(
     by: Option<&SetName>,
 ) -> Result<(), Refusal> {
     for _ in 0..TRIES {
-        let (clock, spec) = load(app, caller, id).await?;
+        let Schedule { clock, spec } = load(app, caller, id).await?;
         if let Some(set) = by {
             check_member(&clock, &spec, caller, set)?;
         }
@@ -44,7 +46,7 @@ pub(crate) async fn remove(
         let now = app.now();
         emit_overdue(app, &clock, now).await?;
         let revision = clock.revision + 1;
-        let log = Change { revision, ..entry(&clock, caller, "deleted", now) };
+        let log = Change { revision, ..entry(&clock, caller, Verb::Deleted, now) };
         if app.store.delete_schedule(&clock, &log, &links).await? == Saved::Yes {
             settle_unlaunched(app, &clock, None, revision, now).await?;
             cancel_all(app, id, now).await?;

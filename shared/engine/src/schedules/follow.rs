@@ -1,6 +1,7 @@
 //! Following: which schedules may run after which.
 
 use belfry_core::id::ScheduleId;
+use belfry_core::schedule::Schedule;
 use belfry_core::schedule::definition::Definition;
 
 use super::refusal::Refusal;
@@ -55,18 +56,18 @@ async fn check(app: &App, owner: &str, id: &ScheduleId, other: &ScheduleId) -> R
             return refuse(format!("leads back: {other} follows {id} already"));
         }
         let found = match app.store.schedule(&current).await? {
-            Stored::Schedule(both) if both.0.owner == owner => Some(*both),
+            Stored::Schedule(found) if found.clock.owner == owner => Some(*found),
             _ => None,
         };
         match found {
             None if hop == 0 => return refuse(format!("schedule {other} does not exist")),
             None => return Ok(()),
-            Some((clock, _))
+            Some(Schedule { clock, .. })
                 if hop == 0 && clock.then.len() >= MAX_FOLLOWERS && !clock.then.contains(id) =>
             {
                 return refuse(format!("{MAX_FOLLOWERS} schedules follow {other} already"));
             }
-            Some((_, spec)) => next = spec.after_schedule_id,
+            Some(Schedule { spec, .. }) => next = spec.after_schedule_id,
         }
     }
     refuse(format!("makes a chain of more than {MAX_CHAIN} schedules"))

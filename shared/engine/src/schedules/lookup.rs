@@ -2,7 +2,7 @@
 
 use belfry_core::id::{ScheduleId, WorkflowId};
 use belfry_core::schedule::definition::Definition;
-use belfry_core::schedule::{Clock, Spec};
+use belfry_core::schedule::{Clock, Schedule};
 use belfry_core::workflow::EVERYBODY;
 
 use super::caller::Caller;
@@ -14,19 +14,19 @@ use crate::cloud::store::Stored;
 pub(crate) const TRIES: usize = 5;
 
 /// The schedule `id` of this caller.
-pub(crate) async fn load(
-    app: &App,
-    caller: &Caller,
-    id: &ScheduleId,
-) -> Result<(Clock, Spec), Refusal> {
+pub(crate) async fn load(app: &App, caller: &Caller, id: &ScheduleId) -> Result<Schedule, Refusal> {
     match app.store.schedule(id).await? {
-        Stored::Schedule(both) => owned(*both, caller),
+        Stored::Schedule(schedule) => owned(*schedule, caller),
         _ => Err(Refusal::NotFound("schedule")),
     }
 }
 
-pub(crate) fn owned(both: (Clock, Spec), caller: &Caller) -> Result<(Clock, Spec), Refusal> {
-    if caller.acts_for(&both.0.owner) { Ok(both) } else { Err(Refusal::NotFound("schedule")) }
+/// The schedule, if it is this caller's.
+pub(crate) fn owned(schedule: Schedule, caller: &Caller) -> Result<Schedule, Refusal> {
+    match caller.acts_for(&schedule.clock.owner) {
+        true => Ok(schedule),
+        false => Err(Refusal::NotFound("schedule")),
+    }
 }
 
 pub(crate) fn crowded() -> Refusal {

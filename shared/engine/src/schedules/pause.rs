@@ -3,8 +3,9 @@
 use belfry_core::fire::catchup;
 use belfry_core::id::ScheduleId;
 use belfry_core::instant::{self, Instant};
+use belfry_core::schedule::change::Verb;
 use belfry_core::schedule::definition::Definition;
-use belfry_core::schedule::{Catchup, Clock, Policies};
+use belfry_core::schedule::{Catchup, Clock, Policies, Schedule};
 use chrono::Duration;
 use serde_json::{Value, json};
 
@@ -30,7 +31,7 @@ pub(crate) async fn pause(
         return Err(Refusal::invalid("until", "must be in the future"));
     }
     let edit = |old: &Definition| Ok(Definition { paused: true, ..old.clone() });
-    let intent = Intent { until, ..Intent::new("paused", note) };
+    let intent = Intent { until, ..Intent::new(Verb::Paused, note) };
     alter(app, caller, id, if_match, intent, edit).await
 }
 
@@ -41,8 +42,8 @@ pub(crate) async fn end_pause(
     id: &ScheduleId,
     now: Instant,
 ) -> Result<Option<Saving>, Refusal> {
-    let Stored::Schedule(both) = app.store.schedule(id).await? else { return Ok(None) };
-    let (clock, spec) = *both;
+    let Stored::Schedule(schedule) = app.store.schedule(id).await? else { return Ok(None) };
+    let Schedule { clock, spec } = *schedule;
     let Some(until) = spec.pause_until.filter(|until| clock.paused && *until <= now) else {
         return Ok(None);
     };
@@ -51,7 +52,7 @@ pub(crate) async fn end_pause(
     let definition = Definition { paused: false, ..Definition::of(&clock, &spec) };
     // A fire at the very end of the pause launches.
     let since = Some(until - Duration::milliseconds(1));
-    let intent = Intent { since, ..Intent::new("resumed", None) };
+    let intent = Intent { since, ..Intent::new(Verb::Resumed, None) };
     change(app, &owner, clock, spec, definition, intent).await.map(Some)
 }
 
@@ -65,7 +66,7 @@ pub(crate) async fn resume(
     if_match: Option<u64>,
 ) -> Result<Saving, Refusal> {
     let edit = |old: &Definition| Ok(Definition { paused: false, ..old.clone() });
-    let intent = Intent { catchup, ..Intent::new("resumed", None) };
+    let intent = Intent { catchup, ..Intent::new(Verb::Resumed, None) };
     alter(app, caller, id, if_match, intent, edit).await
 }
 
@@ -76,7 +77,7 @@ pub(crate) async fn preview_resume(
     id: &ScheduleId,
     catchup: Option<Catchup>,
 ) -> Result<Value, Refusal> {
-    let (clock, _) = load(app, caller, id).await?;
+    let Schedule { clock, .. } = load(app, caller, id).await?;
     let now = app.now();
     let policy = catchup.unwrap_or(clock.policies.catchup_policy);
     let clock = Clock {

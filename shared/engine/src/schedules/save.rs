@@ -2,6 +2,8 @@
 
 use belfry_core::id::ScheduleId;
 use belfry_core::invalid::Invalid;
+use belfry_core::schedule::Schedule;
+use belfry_core::schedule::change::Verb;
 use belfry_core::schedule::definition::Definition;
 use serde_json::Value;
 
@@ -25,12 +27,12 @@ pub(crate) async fn put(
     let definition = read(app, body, id)?;
     for _ in 0..TRIES {
         let saved = match app.store.schedule(id).await? {
-            Stored::Schedule(both) => {
-                let (clock, spec) = owned(*both, caller)?;
+            Stored::Schedule(schedule) => {
+                let Schedule { clock, spec } = owned(*schedule, caller)?;
                 check_revision(&clock, if_match)?;
                 let intent = Intent {
                     until: spec.pause_until,
-                    ..Intent::new("updated", spec.pause_note.clone())
+                    ..Intent::new(Verb::Updated, spec.pause_note.clone())
                 };
                 change(app, caller, clock, spec, definition.clone(), intent).await
             }
@@ -56,7 +58,7 @@ pub(crate) async fn patch(
     check_size(payload(body))?;
     let house = &app.settings.house;
     let edit = |old: &Definition| old.patched(body, id, house);
-    alter(app, caller, id, if_match, Intent::new("updated", None), edit).await
+    alter(app, caller, id, if_match, Intent::new(Verb::Updated, None), edit).await
 }
 
 /// Reads, edits and writes a schedule, again if another writer came between.
@@ -69,12 +71,12 @@ pub(crate) async fn alter(
     edit: impl Fn(&Definition) -> Result<Definition, Vec<Invalid>>,
 ) -> Result<Saving, Refusal> {
     for _ in 0..TRIES {
-        let (clock, spec) = load(app, caller, id).await?;
+        let Schedule { clock, spec } = load(app, caller, id).await?;
         check_revision(&clock, if_match)?;
         let definition = edit(&Definition::of(&clock, &spec)).map_err(Refusal::Invalid)?;
         // A pause told anew is told whole; any other change leaves the pause as it is.
         let intent = match intent.verb {
-            "paused" => intent.clone(),
+            Verb::Paused => intent.clone(),
             _ => {
                 Intent { note: spec.pause_note.clone(), until: spec.pause_until, ..intent.clone() }
             }

@@ -3,7 +3,7 @@
 
 use belfry_core::fire::plan::Horizon;
 use belfry_core::fire::verdict::{Verdict, judge};
-use belfry_core::id::{RunId, ScheduleId};
+use belfry_core::id::ScheduleId;
 use belfry_core::instant::Instant;
 use belfry_core::run::Run;
 use belfry_core::schedule::{Catchup, Clock, Policies};
@@ -38,9 +38,9 @@ pub(crate) async fn catch_up(
     let mut clock = Clock { policies, ..clock.clone() };
     for _ in 0..MAX_ROUNDS {
         emit::emit(app, vec![clock.clone()], &horizon, now).await;
-        let Stored::Schedule(both) = app.store.schedule(&clock.schedule_id).await? else { break };
-        let next = both.0.next_run_at;
-        if both.0.revision != clock.revision || next.is_none_or(|next| next > now) {
+        let Stored::Schedule(now_is) = app.store.schedule(&clock.schedule_id).await? else { break };
+        let next = now_is.clock.next_run_at;
+        if now_is.clock.revision != clock.revision || next.is_none_or(|next| next > now) {
             break;
         }
         clock.next_run_at = next;
@@ -65,7 +65,7 @@ pub(crate) async fn emit_overdue(app: &App, old: &Clock, now: Instant) -> Result
             return Err(Fault { doing, source: problem.into() });
         }
         match app.store.schedule(&old.schedule_id).await? {
-            Stored::Schedule(both) => clock = both.0,
+            Stored::Schedule(schedule) => clock = schedule.clock,
             _ => return Ok(now),
         }
     }
@@ -84,7 +84,8 @@ pub(crate) async fn settle_unlaunched(
     let window = Duration::seconds(old.policies.catchup_window_s.unwrap_or(0).cast_signed());
     let from = now - OLDEST_ON_ITS_WAY - window;
     let runs = app.store.unended_runs(&old.schedule_id, from).await?;
-    let settle = |(id, run): (RunId, Run)| async move {
+    let settle = |run: Run| async move {
+        let id = run.id;
         let settled = match judge(clock, &id, run.revision) {
             Verdict::Launch => app.store.confirm_run(&id, revision).await?,
             Verdict::Cancel(reason) => app.store.cancel_run(&id, reason, revision, now).await?,
@@ -99,11 +100,15 @@ pub(crate) async fn settle_unlaunched(
     answers.into_iter().collect()
 }
 
-/// Has the launchers that read a schedule ahead of its fires look again: somebody follows it now, and
-/// its definition does not tell.
-pub(crate) async fn meet_unended(app: &App, id: &ScheduleId, now: Instant) -> Result<(), Fault> {
+/// Marks the runs of a schedule that another follows from now on, so that launchers which read the
+/// schedule ahead read it again: a new follower raises no revision.
+pub(crate) async fn invalidate_prereads(
+    app: &App,
+    id: &ScheduleId,
+    now: Instant,
+) -> Result<(), Fault> {
     let runs = app.store.unended_runs(id, now - OLDEST_ON_ITS_WAY).await?;
-    let meet = |(id, _): (RunId, Run)| async move { app.store.meet_run(&id).await };
+    let meet = |run: Run| async move { app.store.invalidate_preread(&run.id).await };
     let answers = stream::iter(runs.into_iter().map(meet)).buffer_unordered(CONCURRENCY);
     answers.map(|met| met.map(|_| ())).collect::<Vec<_>>().await.into_iter().collect()
 }

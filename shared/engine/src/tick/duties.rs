@@ -2,11 +2,10 @@
 //! found by the next tick.
 
 use belfry_core::instant::Instant;
-use belfry_core::tick::share::Duty;
+use belfry_core::tick::share::{Duty, Task};
 use tracing::{error, info};
 
 use crate::app::App;
-use crate::cloud::store::tables::BACKFILL;
 use crate::fault::Fault;
 use crate::fires::backfill::go_on;
 use crate::fires::emit::Report;
@@ -16,12 +15,12 @@ use crate::schedules::refusal::Refusal;
 /// Does what is due beside the clocks.
 pub(crate) async fn perform(app: &App, duties: Vec<Duty>, now: Instant, report: &mut Report) {
     for duty in duties {
-        let done = match duty.part.strip_prefix(BACKFILL) {
-            Some(backfill_id) => go_on(app, &duty.schedule_id, backfill_id, now).await,
-            None => wake(app, &duty, now).await,
+        let done = match &duty.task {
+            Task::Backfill(backfill_id) => go_on(app, &duty.schedule_id, backfill_id, now).await,
+            Task::EndPause => wake(app, &duty, now).await,
         };
         if let Err(fault) = done {
-            error!(schedule_id = %duty.schedule_id, part = duty.part, %fault, "duty not done");
+            error!(schedule_id = %duty.schedule_id, task = ?duty.task, %fault, "duty failed");
             report.failed += 1;
         }
     }
@@ -31,11 +30,11 @@ pub(crate) async fn perform(app: &App, duties: Vec<Duty>, now: Instant, report: 
 async fn wake(app: &App, duty: &Duty, now: Instant) -> Result<(), Fault> {
     match pause::end_pause(app, &duty.schedule_id, now).await {
         Ok(Some(_)) => {
-            info!(schedule_id = %duty.schedule_id, "resumed: its pause is over");
+            info!(schedule_id = %duty.schedule_id, "schedule resumed: its pause is over");
             app.store.drop_wake(&duty.schedule_id, now).await
         }
         Ok(None) => app.store.drop_wake(&duty.schedule_id, now).await,
-        // Somebody changes it at this moment: the next tick looks again.
+        // Another change is under way: the next tick looks again.
         Err(Refusal::Stale { .. }) => Ok(()),
         Err(Refusal::Fault(fault)) => Err(fault),
         Err(refusal) => Err(Fault::new(format!("resume {}", duty.schedule_id), refusal)),

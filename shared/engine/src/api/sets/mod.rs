@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use belfry_core::declare::set::declaration::{Declaration, DeclaredWorkflow, declared};
 use belfry_core::declare::set::plan::{self, Action, Found, Item, Scene};
 use belfry_core::id::{ScheduleId, SetName, WorkflowId};
+use belfry_core::schedule::Schedule;
 use belfry_core::schedule::definition::Definition;
 use belfry_core::workflow::{Completion, MAX_DEFINITION, Target};
 use serde_json::{Value, json};
@@ -176,7 +177,7 @@ async fn found(
     let ids: Vec<_> = ids.collect::<BTreeSet<_>>().into_iter().collect();
     let mut found = BTreeMap::new();
     for some in ids.chunks(PAGE) {
-        for (clock, spec) in app.store.schedules_now(some).await? {
+        for Schedule { clock, spec } in app.store.schedules_now(some).await? {
             let definition = Definition::of(&clock, &spec);
             let one = Found {
                 owner: clock.owner,

@@ -124,7 +124,7 @@ impl Store {
             let keys = some.iter().map(run_key).collect();
             for item in self.get_all(&self.runs, keys, true).await? {
                 let key = string(&item, RUN_AT).unwrap_or_default().to_owned();
-                states.insert(key, read_run(item)?.1.status);
+                states.insert(key, read_run(item)?.status);
             }
         }
         Ok(states)

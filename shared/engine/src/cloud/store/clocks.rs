@@ -1,5 +1,7 @@
 //! Clocks: finding the due ones, advancing them, and the slots they hand out.
 
+use std::collections::BTreeSet;
+
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
@@ -33,7 +35,7 @@ pub enum Slot {
     /// It has one.
     Taken,
     /// These runs have them all, by their sort keys.
-    Full(Vec<String>),
+    Full(BTreeSet<String>),
     /// The definition changed since the clock was read.
     Changed,
 }
@@ -76,7 +78,9 @@ impl Store {
                     owner: text(OWNER),
                     next_run_at: text(NEXT_RUN_AT),
                 }),
-                Some(part) => due.duties.push(Duty { schedule_id, part: part.to_owned() }),
+                Some(part) => {
+                    due.duties.push(Duty { schedule_id, task: part.to_owned().into() });
+                }
             }
         }
         Ok(due)
@@ -157,9 +161,7 @@ impl Store {
             Ok(_) => Ok(Slot::Taken),
             Err(error) => match refused_item(&error) {
                 Some(old) => match read_clock(old.clone()) {
-                    Ok(now) if now.revision == clock.revision => {
-                        Ok(Slot::Full(now.active.into_iter().collect()))
-                    }
+                    Ok(now) if now.revision == clock.revision => Ok(Slot::Full(now.active)),
                     _ => Ok(Slot::Changed),
                 },
                 None if is_refused(&error) => Ok(Slot::Changed),

@@ -1,7 +1,7 @@
 //! Many schedules at once: one owner's, everybody's, and what is stored of them.
 
 use belfry_core::id::ScheduleId;
-use belfry_core::schedule::{Clock, Spec};
+use belfry_core::schedule::Schedule;
 
 use super::clocks::{is_deleted, read_clock};
 use super::schedules::read_spec;
@@ -67,12 +67,12 @@ impl Store {
     }
 
     /// Clock and spec of at most fifty schedules, in the order asked for.
-    pub async fn schedules(&self, ids: &[ScheduleId]) -> Result<Vec<(Clock, Spec)>, Fault> {
+    pub async fn schedules(&self, ids: &[ScheduleId]) -> Result<Vec<Schedule>, Fault> {
         self.read_schedules(ids, false).await
     }
 
     /// The same, as they are at this moment.
-    pub async fn schedules_now(&self, ids: &[ScheduleId]) -> Result<Vec<(Clock, Spec)>, Fault> {
+    pub async fn schedules_now(&self, ids: &[ScheduleId]) -> Result<Vec<Schedule>, Fault> {
         self.read_schedules(ids, true).await
     }
 
@@ -80,7 +80,7 @@ impl Store {
         &self,
         ids: &[ScheduleId],
         consistent: bool,
-    ) -> Result<Vec<(Clock, Spec)>, Fault> {
+    ) -> Result<Vec<Schedule>, Fault> {
         let keys = ids.iter().flat_map(|id| [part_key(id, CLOCK), part_key(id, SPEC)]).collect();
         let mut items = self.get_all(&self.schedules, keys, consistent).await?;
         let mut take = |id: &ScheduleId, part: &str| {
@@ -95,7 +95,7 @@ impl Store {
             if let (Some(clock), Some(spec)) = (take(id, CLOCK), take(id, SPEC))
                 && !is_deleted(&clock)
             {
-                found.push((read_clock(clock)?, read_spec(id, spec)?));
+                found.push(Schedule { clock: read_clock(clock)?, spec: read_spec(id, spec)? });
             }
         }
         Ok(found)

@@ -6,6 +6,7 @@
 //! the largest of its calls.
 
 mod backfills;
+mod batch;
 mod check;
 mod clocks;
 mod conditions;
@@ -33,6 +34,7 @@ use belfry_core::instant::Instant;
 use chrono::TimeDelta;
 use futures::FutureExt;
 
+pub(crate) use batch::Batch;
 pub use check::CheckMark;
 pub use clocks::{DuePage, Slot};
 pub use history::{Changes, Traces, is_change_cursor};
@@ -41,10 +43,11 @@ pub use listing::Owned;
 pub use runs::{Claim, Claimant, History, HistoryQuery, Outcome, Put};
 pub use schedules::{Change, Created, Edit, Link, Saved, Stored};
 pub use statements::Advance;
-pub(crate) use statements::{MAX_STATEMENTS, Said, Statement};
+pub(crate) use statements::MAX_STATEMENTS;
 pub use workflows::{Published, VersionHead, Versions};
 
 use crate::cloud::store::tables::{PART, RUN_AT, SCHEDULE_ID};
+use crate::cloud::throttle::Gate;
 use crate::fault::{Fault, sdk};
 use crate::settings::Settings;
 
@@ -58,6 +61,7 @@ pub struct Store {
     due_shards: u32,
     run_ttl: TimeDelta,
     lost_after: TimeDelta,
+    writes: Gate,
 }
 
 type Item = HashMap<String, AttributeValue>;
@@ -80,10 +84,12 @@ const MAX_BATCH: usize = 100;
 const FORMAT: (&str, &str) = ("v", "1");
 
 impl Store {
-    /// The store of a deployment.
-    pub fn new(client: Client, settings: &Settings) -> Store {
+    /// The store of a deployment. As many batches of writes are under way at once as `writes`, which
+    /// hears the client's answers, lets through.
+    pub fn new(client: Client, settings: &Settings, writes: Gate) -> Store {
         Store {
             client,
+            writes,
             schedules: settings.schedules_table.clone(),
             runs: settings.runs_table.clone(),
             workflows: settings.workflows_table.clone(),
@@ -91,6 +97,16 @@ impl Store {
             run_ttl: settings.run_ttl,
             lost_after: settings.recovery.lost_after,
         }
+    }
+
+    /// The gate that batches of writes pass.
+    pub fn writes(&self) -> &Gate {
+        &self.writes
+    }
+
+    /// The store as the launches of one invocation use it.
+    pub(crate) fn batch(&self) -> Batch {
+        Batch::on(self)
     }
 
     /// Reads items, asking again for what a busy table left out. Those that are not there are left

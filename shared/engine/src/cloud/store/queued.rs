@@ -38,7 +38,7 @@ impl Store {
         }
         let wanted = [Status::Enqueued, Status::Queued, Status::Started];
         let found = self.runs_between(&before.schedule_id, &from, &me, &wanted, usize::MAX).await?;
-        let keys = found.into_iter().map(|(id, run)| (id.sort_key(), run.status));
+        let keys = found.into_iter().map(|run| (run.id.sort_key(), run.status));
         Ok(keys.filter(|(key, _)| *key != me).collect())
     }
 
@@ -48,7 +48,7 @@ impl Store {
         schedule: &ScheduleId,
         last_claimed: Option<&str>,
         now: Instant,
-    ) -> Result<Option<(RunId, Run)>, Fault> {
+    ) -> Result<Option<Run>, Fault> {
         let from = from(last_claimed, now);
         // A tilde sorts behind every time.
         let found = self.runs_between(schedule, &from, "~", &[Status::Queued], 1).await?;
@@ -63,7 +63,7 @@ impl Store {
         to: &str,
         statuses: &[Status],
         limit: usize,
-    ) -> Result<Vec<(RunId, Run)>, Fault> {
+    ) -> Result<Vec<Run>, Fault> {
         let places: Vec<_> = (0..statuses.len()).map(|n| format!(":s{n}")).collect();
         let mut found = Vec::new();
         let mut start = None;

@@ -2,7 +2,6 @@
 
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure};
-use belfry_core::fire::plan::Fire;
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{self, Instant};
 use belfry_core::run::{Reason, Run, Status};
@@ -45,8 +44,12 @@ pub enum Claim {
     Missing,
 }
 
-/// Who wants a run.
+/// Who wants a run, and what it was judged by.
 pub struct Claimant<'a> {
+    /// The run.
+    pub run: &'a RunId,
+    /// The definition it was judged by.
+    pub revision: u64,
     /// The message that brought it: only that one takes over when the lease is over.
     pub message: &'a str,
     /// This very call: a claim whose answer was lost on the way is known again by it.
@@ -109,23 +112,23 @@ pub struct HistoryQuery {
 /// Some runs, newest first.
 pub struct History {
     /// The runs.
-    pub runs: Vec<(RunId, Run)>,
+    pub runs: Vec<Run>,
     /// Where the next page begins.
     pub cursor: Option<String>,
 }
 
 impl Store {
     /// Records a fire if nobody has: the put is the claim of that fire.
-    pub async fn put_run(&self, fire: &Fire) -> Result<Put, Fault> {
-        let doing = || format!("claim fire {}", fire.id);
-        let item = self.run_item(fire)?;
+    pub async fn put_run(&self, run: &Run) -> Result<Put, Fault> {
+        let doing = || format!("claim fire {}", run.id);
+        let item = self.run_item(run)?;
         let put = self
             .client
             .put_item()
             .table_name(&self.runs)
             .set_item(Some(item))
             .condition_expression(conditions::FIRE_IS_UNCLAIMED)
-            .expression_attribute_values(":revision", number(fire.run.revision))
+            .expression_attribute_values(":revision", number(run.revision))
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
             .send()
             .boxed()
@@ -134,7 +137,7 @@ impl Store {
             Ok(_) => Ok(Put::New),
             Err(error) => match error.as_service_error() {
                 Some(PutItemError::ConditionalCheckFailedException(refusal)) => {
-                    let (_, old) = read_run(refusal.item().cloned().unwrap_or_default())?;
+                    let old = read_run(refusal.item().cloned().unwrap_or_default())?;
                     Ok(match old.status {
                         Status::Enqueued => Put::Unlaunched(Box::new(old)),
                         _ => Put::Beyond(Box::new(old)),
@@ -146,17 +149,16 @@ impl Store {
     }
 
     /// What is put of a fire.
-    pub(super) fn run_item(&self, fire: &Fire) -> Result<Item, Fault> {
-        let mut item: Item = serde_dynamo::to_item(&fire.run)
-            .map_err(|e| Fault::new(format!("claim fire {}", fire.id), e))?;
-        item.extend(run_key(&fire.id));
+    pub(super) fn run_item(&self, run: &Run) -> Result<Item, Fault> {
+        let mut item: Item = serde_dynamo::to_item(run)
+            .map_err(|e| Fault::new(format!("claim fire {}", run.id), e))?;
         item.insert(FORMAT.0.into(), number(FORMAT.1));
-        if fire.run.status.is_terminal() {
-            item.insert(EXPIRES_AT.into(), self.expires_at(fire.run.enqueued_at));
+        if run.status.is_terminal() {
+            item.insert(EXPIRES_AT.into(), self.expires_at(run.enqueued_at));
         } else {
             // Status changes leave it alone: an index entry is paid for once.
-            let look_at = fire.run.launch_at.max(fire.run.enqueued_at) + self.lost_after;
-            item.insert(SWEEP.into(), text(self.sweep_bucket(&fire.id, look_at)));
+            let look_at = run.launch_at.max(run.enqueued_at) + self.lost_after;
+            item.insert(SWEEP.into(), text(self.sweep_bucket(&run.id, look_at)));
         }
         Ok(item)
     }
@@ -198,16 +200,14 @@ impl Store {
         }
     }
 
-    /// Claims a run for a launcher that judged it by `revision` of its schedule.
+    /// Claims a run for a launcher.
     pub async fn claim_run(
         &self,
-        id: &RunId,
-        revision: u64,
         claimant: &Claimant<'_>,
         lease: Duration,
         now: Instant,
     ) -> Result<Claim, Fault> {
-        let holder = claimant.message;
+        let (id, holder) = (claimant.run, claimant.message);
         let update = claiming(claimant, lease, now)
             .count_up("attempt")
             .naming_status()
@@ -216,7 +216,7 @@ impl Store {
             .given(":started", text(Status::Started.as_str()))
             .given(":holder", text(holder))
             .given(":now", number(now.timestamp_millis()))
-            .given(":revision", number(revision));
+            .given(":revision", number(claimant.revision));
         let condition = match claimant.ahead {
             true => format!("{} AND {}", conditions::RUN_IS_FREE, conditions::NO_CHANGE_MET_IT),
             false => conditions::RUN_IS_FREE.to_owned(),
@@ -230,26 +230,11 @@ impl Store {
             .return_values(ReturnValue::AllNew)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         match update.on(request).send().boxed().await {
-            Ok(answer) => Ok(Claim::Won(read_run(answer.attributes.unwrap_or_default())?.1)),
+            Ok(answer) => Ok(Claim::Won(read_run(answer.attributes.unwrap_or_default())?)),
             Err(error) if is_refused(&error) => {
                 let Some(old) = refused_item(&error) else { return Ok(Claim::Missing) };
-                let (_, run) = read_run(old.clone())?;
-                let is_mine = run.holder.as_deref() == Some(holder);
                 let is_this_call = string(old, "claim") == Some(claimant.call);
-                Ok(match (run.status, run.lease_until) {
-                    (Status::Enqueued | Status::Queued, _) => Claim::Changed,
-                    // Our own claim, made by a try whose answer was lost on the way.
-                    (Status::Started, _) if is_mine && is_this_call => Claim::Won(run),
-                    (Status::Started, Some(until)) if is_mine => {
-                        if until < now {
-                            Claim::Changed
-                        } else {
-                            Claim::Held(until)
-                        }
-                    }
-                    (Status::Started, _) => Claim::Busy,
-                    _ => Claim::Over(run),
-                })
+                Ok(refused_claim(read_run(old.clone())?, holder, is_this_call, now))
             }
             Err(error) => Err(sdk(format!("claim run {id}"))(error)),
         }
@@ -348,7 +333,7 @@ impl Store {
             .boxed()
             .await
             .map_err(sdk(format!("read run {id}")))?;
-        Ok(answer.item.map(read_run).transpose()?.map(|(_, run)| run))
+        answer.item.map(read_run).transpose()
     }
 
     /// Some of a schedule's runs, newest first.
@@ -395,7 +380,7 @@ impl Store {
             for item in page.items.unwrap_or_default() {
                 runs.push(read_run(item)?);
                 if runs.len() == wanted.limit {
-                    let cursor = runs.last().map(|(id, _)| id.sort_key());
+                    let cursor = runs.last().map(|run: &Run| run.id.sort_key());
                     return Ok(History { runs, cursor });
                 }
             }
@@ -404,6 +389,20 @@ impl Store {
                 return Ok(History { runs, cursor: None });
             }
         }
+    }
+}
+
+/// Why a claim was refused, by the run as it is.
+fn refused_claim(run: Run, holder: &str, is_this_call: bool, now: Instant) -> Claim {
+    let is_mine = run.holder.as_deref() == Some(holder);
+    match (run.status, run.lease_until) {
+        (Status::Enqueued | Status::Queued, _) => Claim::Changed,
+        // Our own claim, made by a try whose answer was lost on the way.
+        (Status::Started, _) if is_mine && is_this_call => Claim::Won(run),
+        (Status::Started, Some(until)) if is_mine && until < now => Claim::Changed,
+        (Status::Started, Some(until)) if is_mine => Claim::Held(until),
+        (Status::Started, _) => Claim::Busy,
+        _ => Claim::Over(run),
     }
 }
 
@@ -442,13 +441,12 @@ pub(super) fn time(at: Instant) -> AttributeValue {
     text(at.to_rfc3339_opts(chrono::SecondsFormat::AutoSi, true))
 }
 
-pub(super) fn read_run(item: Item) -> Result<(RunId, Run), Fault> {
-    let unreadable = |what: String| Fault::new("read run", Unreadable(what));
-    let id = || {
-        let schedule_id = string(&item, SCHEDULE_ID)?.parse().ok()?;
-        RunId::from_keys(schedule_id, string(&item, RUN_AT)?).ok()
-    };
-    let id = id().ok_or_else(|| unreadable("its key".to_owned()))?;
-    let run = serde_dynamo::from_item(item).map_err(|e| unreadable(format!("{id}: {e}")))?;
-    Ok((id, run))
+pub(super) fn read_run(item: Item) -> Result<Run, Fault> {
+    let name = format!(
+        "{}@{}",
+        string(&item, SCHEDULE_ID).unwrap_or_default(),
+        string(&item, RUN_AT).unwrap_or_default()
+    );
+    let unreadable = |problem| Fault::new("read run", Unreadable(format!("{name}: {problem}")));
+    serde_dynamo::from_item(item).map_err(unreadable)
 }

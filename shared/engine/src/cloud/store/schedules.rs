@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::types::{
 use belfry_core::id::{ScheduleId, SetName};
 use belfry_core::instant::{self, Instant};
 pub use belfry_core::schedule::change::Change;
-use belfry_core::schedule::{Clock, Spec};
+use belfry_core::schedule::{Clock, Schedule, Spec};
 use chrono::SecondsFormat;
 use futures::FutureExt;
 
@@ -26,7 +26,7 @@ use crate::fault::{Fault, Unreadable, sdk};
 #[derive(Debug)]
 pub enum Stored {
     /// A schedule.
-    Schedule(Box<(Clock, Spec)>),
+    Schedule(Box<Schedule>),
     /// A schedule was here; its revisions go on if the name is used again.
     Deleted {
         /// Its last revision.
@@ -106,8 +106,8 @@ fn read_stored(id: &ScheduleId, clock: Option<Item>, spec: Option<Item>) -> Resu
             Ok(Stored::Deleted { revision: revision.unwrap_or(0), then })
         }
         (Some(clock), Some(spec)) => {
-            let spec = read_spec(id, spec)?;
-            Ok(Stored::Schedule(Box::new((read_clock(clock)?, spec))))
+            let (spec, clock) = (read_spec(id, spec)?, read_clock(clock)?);
+            Ok(Stored::Schedule(Box::new(Schedule { clock, spec })))
         }
         _ => Ok(Stored::Nothing),
     }

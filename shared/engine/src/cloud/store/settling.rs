@@ -17,7 +17,7 @@ impl Store {
         &self,
         schedule: &ScheduleId,
         from: Instant,
-    ) -> Result<Vec<(RunId, Run)>, Fault> {
+    ) -> Result<Vec<Run>, Fault> {
         let wanted = [Status::Enqueued, Status::Queued, Status::Started];
         // A tilde sorts behind every time.
         self.runs_between(schedule, &instant::text(from), "~", &wanted, usize::MAX).await
@@ -54,14 +54,14 @@ impl Store {
         self.update_run(id, update, conditions::RUN_IS_UNENDED, "settle run").await
     }
 
-    /// Records that a run met a change which leaves its definition as it is: nobody claims it by what
-    /// was read ahead.
-    pub async fn meet_run(&self, id: &RunId) -> Result<bool, Fault> {
+    /// Marks the run so that a launcher which read the schedule ahead reads it again. For changes
+    /// that leave the definition as it is.
+    pub async fn invalidate_preread(&self, id: &RunId) -> Result<bool, Fault> {
         let update = unlaunched(Update::default().set("settled_by", number(0)))
             .given(":started", text(Status::Started.as_str()));
-        // What a change of the definition wrote there says more.
+        // The revision that a change of the definition wrote there says more.
         let condition =
             format!("{} AND {}", conditions::RUN_IS_UNENDED, conditions::NO_CHANGE_MET_IT);
-        self.update_run(id, update, &condition, "meet run").await
+        self.update_run(id, update, &condition, "invalidate what was read ahead of").await
     }
 }

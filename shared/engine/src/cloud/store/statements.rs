@@ -4,30 +4,32 @@
 //! one: what a statement did not clearly do is asked again by the call that knows every answer, so
 //! that a batch which failed, in part or as a whole, or may not be sent, costs time and nothing else.
 
+use std::mem;
+
 use aws_sdk_dynamodb::types::{
     AttributeValue, BatchStatementErrorCodeEnum as Code, BatchStatementRequest,
     BatchStatementResponse,
 };
-use belfry_core::fire::plan::Fire;
 use belfry_core::id::RunId;
 use belfry_core::instant::{self, Instant};
-use belfry_core::run::{Run, Status};
+use belfry_core::run::Run;
 use belfry_core::schedule::Clock;
-use chrono::Duration;
-use futures::FutureExt;
+use futures::future::join_all;
+use futures::{FutureExt, StreamExt, stream};
 use tracing::debug;
 
 use super::expression::Update;
-use super::runs::{Claim, Claimant, Outcome, Put, claiming, read_run};
+use super::runs::Put;
 use super::{Item, Store, conditions, number, part_key, run_key, text};
 use crate::cloud::store::tables::CLOCK;
-use crate::cloud::together::Together;
 use crate::fault::Fault;
 
 /// BatchExecuteStatement takes no more.
 pub(crate) const MAX_STATEMENTS: usize = 25;
 /// Fewer are not worth another way.
 const MIN_STATEMENTS: usize = 2;
+/// Calls under way at once, each with some writes: enough to hide the latency of DynamoDB.
+const CONCURRENCY: usize = 8;
 
 /// A write in PartiQL.
 #[derive(Clone, Debug)]
@@ -58,69 +60,59 @@ pub struct Advance<'a> {
 }
 
 impl Store {
-    /// Records up to 25 fires that nobody has. `None`: [`Store::put_run`] tells whose it is.
-    pub async fn put_runs(&self, fires: &[&Fire]) -> Vec<Option<Put>> {
-        let statements = fires.iter().map(|fire| {
-            let item = self.run_item(fire);
+    /// Records fires that no tick has recorded, 25 to a call; what a call leaves open goes alone.
+    /// Answers for each, in order.
+    pub async fn put_runs(&self, runs: &[&Run]) -> Vec<Result<Put, Fault>> {
+        let statement = |run: &&Run| {
+            let item = self.run_item(run);
             item.map_or_else(|_| Statement::default(), |item| insert(&self.runs, item))
-        });
-        let said = self.execute(statements.collect()).await.into_iter();
-        said.map(|said| matches!(said, Said::Done(_)).then_some(Put::New)).collect()
-    }
-
-    /// Moves up to 25 clocks, each as [`Store::advance`] does. `None`: it shall.
-    pub async fn advance_all(&self, advances: &[Advance<'_>]) -> Vec<Option<bool>> {
-        let statements = advances.iter().map(|advance| self.advance_statement(advance));
-        let moved = |said| match said {
-            Said::Done(_) => Some(true),
-            Said::Refused => Some(false),
-            Said::Nothing => None,
         };
-        self.execute(statements.collect()).await.into_iter().map(moved).collect()
-    }
-
-    /// Claims a run as [`Store::claim_run`] does, together with others if it is nobody's.
-    pub(crate) async fn claim_run_together(
-        &self,
-        together: &Together<'_>,
-        id: &RunId,
-        revision: u64,
-        claimant: &Claimant<'_>,
-        lease: Duration,
-        now: Instant,
-    ) -> Result<Claim, Fault> {
-        // Stricter than need be: whatever else may be claimed is not worth a statement.
-        let update = claiming(claimant, lease, now).set("attempt", number(1));
-        let given = [text(Status::Enqueued.as_str()), number(revision)];
-        let mut statement = self.update_of_run(id, update, conditions::RUN_IS_UNTOUCHED, given);
-        statement.text.push_str(" RETURNING ALL NEW *");
-        if let Said::Done(Some(item)) = together.claim(statement).await
-            && let Ok((_, run)) = read_run(item)
-        {
-            return Ok(Claim::Won(run));
-        }
-        // If the statement was done all the same, this call knows its own claim again.
-        self.claim_run(id, revision, claimant, lease, now).await
-    }
-
-    /// Ends a run as [`Store::finish_run`] does, together with others if it ended well.
-    pub(crate) async fn finish_run_together(
-        &self,
-        together: &Together<'_>,
-        id: &RunId,
-        run: &Run,
-        outcome: &Outcome,
-        now: Instant,
-    ) -> Result<bool, Fault> {
-        if outcome.status == Status::Success && outcome.error.is_none() {
-            let given = [text(Status::Started.as_str()), number(run.attempt)];
-            let update = self.ending(outcome, now);
-            let statement = self.update_of_run(id, update, conditions::CLAIM_STANDS, given);
-            if let Said::Done(_) = together.end(statement).await {
-                return Ok(true);
+        let said = self.execute_all(runs.iter().map(statement).collect()).await;
+        let each = runs.iter().zip(said).map(|(run, said)| async move {
+            match said {
+                Said::Done(_) => Ok(Put::New),
+                // The single call tells whose it is.
+                Said::Refused | Said::Nothing => {
+                    let _turn = self.writes.turn().await;
+                    self.put_run(run).await
+                }
             }
+        });
+        join_all(each).await
+    }
+
+    /// Moves clocks, 25 to a call; what a call leaves open goes alone. Answers for each, in order:
+    /// `false`, another tick or an edit moved it first.
+    pub async fn advance_all(&self, advances: &[Advance<'_>]) -> Vec<Result<bool, Fault>> {
+        let statements = advances.iter().map(|advance| self.advance_statement(advance));
+        let said = self.execute_all(statements.collect()).await;
+        let each = advances.iter().zip(said).map(|(to, said)| async move {
+            match said {
+                Said::Done(_) => Ok(true),
+                Said::Refused => Ok(false),
+                Said::Nothing => {
+                    let _turn = self.writes.turn().await;
+                    self.advance(to.clock, to.next, to.newest).await
+                }
+            }
+        });
+        join_all(each).await
+    }
+
+    /// Executes statements, 25 to a call, as many calls at once as the gate lets through. Answers
+    /// for each, in order.
+    async fn execute_all(&self, mut statements: Vec<Statement>) -> Vec<Said> {
+        let mut calls = Vec::new();
+        while !statements.is_empty() {
+            let rest = statements.split_off(statements.len().min(MAX_STATEMENTS));
+            let some = mem::replace(&mut statements, rest);
+            calls.push(async {
+                let _turn = self.writes.turn().await;
+                self.execute(some).await
+            });
         }
-        self.finish_run(id, Some(run.attempt), outcome, now).await
+        let answers: Vec<_> = stream::iter(calls).buffered(CONCURRENCY).collect().await;
+        answers.into_iter().flatten().collect()
     }
 
     fn advance_statement(&self, advance: &Advance<'_>) -> Statement {
@@ -131,7 +123,7 @@ impl Store {
         update_where(&self.schedules, update, key, conditions::CLOCK_STANDS, given)
     }
 
-    fn update_of_run(
+    pub(super) fn update_of_run(
         &self,
         id: &RunId,
         update: Update,
@@ -142,7 +134,7 @@ impl Store {
     }
 
     /// Executes up to 25 statements, in no order. Too few of them are not executed at all.
-    pub(crate) async fn execute(&self, statements: Vec<Statement>) -> Vec<Said> {
+    pub(super) async fn execute(&self, statements: Vec<Statement>) -> Vec<Said> {
         let count = statements.len();
         let nothing = || (0..count).map(|_| Said::Nothing).collect();
         if count < MIN_STATEMENTS {
@@ -179,6 +171,14 @@ fn read(response: BatchStatementResponse) -> Said {
         None => Said::Done(response.item),
         Some(Some(Code::ConditionalCheckFailed | Code::DuplicateItem)) => Said::Refused,
         Some(_) => Said::Nothing,
+    }
+}
+
+impl Statement {
+    /// The same, answered with the whole item as it is afterwards.
+    pub(super) fn returning_all(mut self) -> Statement {
+        self.text.push_str(" RETURNING ALL NEW *");
+        self
     }
 }
 

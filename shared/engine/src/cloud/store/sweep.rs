@@ -6,9 +6,11 @@ use belfry_core::run::{Run, Status};
 use chrono::{Duration, DurationRound};
 
 use super::expression::Update;
-use super::runs::{read_run, time, unlaunched};
+use super::runs::{Outcome, read_run, reason, time, unlaunched};
 use super::{FORMAT, Item, MAX_BATCH, Store, conditions, number, string, text};
-use crate::cloud::store::tables::{PART, RECOVERY, RUN_AT, SCHEDULE_ID, SWEEP, SWEEP_INDEX};
+use crate::cloud::store::tables::{
+    EXPIRES_AT, PART, RECOVERY, RUN_AT, SCHEDULE_ID, SWEEP, SWEEP_INDEX,
+};
 use crate::fault::{Fault, sdk};
 
 impl Store {
@@ -23,7 +25,7 @@ impl Store {
         &self,
         minute: Instant,
         shard: u32,
-    ) -> Result<Vec<Result<(RunId, Run), Fault>>, Fault> {
+    ) -> Result<Vec<Result<Run, Fault>>, Fault> {
         let mut found = Vec::new();
         let mut start = None;
         loop {
@@ -64,7 +66,6 @@ impl Store {
     /// after all.
     pub async fn recover_run(
         &self,
-        id: &RunId,
         seen: &Run,
         look_at: Instant,
         now: Instant,
@@ -77,24 +78,29 @@ impl Store {
         let update = Update::default()
             .set("status", text(Status::Enqueued.as_str()))
             .set("recovery", aws_sdk_dynamodb::types::AttributeValue::M(recovery))
-            .set(SWEEP, text(self.sweep_bucket(id, look_at)))
+            .set(SWEEP, text(self.sweep_bucket(&seen.id, look_at)))
             .remove("lease_until")
             .remove("holder")
             .remove("claim")
             .naming_status()
             .given(":seen", text(seen.status.as_str()))
             .given(":fence", number(seen.attempt));
-        self.update_run(id, update, conditions::RUN_IS_AS_READ, "recover run").await
+        self.update_run(&seen.id, update, conditions::RUN_IS_AS_READ, "recover run").await
     }
 
-    /// Gives up on a run that never launched.
-    pub async fn abandon_run(&self, id: &RunId, error: &str, now: Instant) -> Result<bool, Fault> {
+    /// Gives up on a run that never launched. `false`: it launched or ended after all.
+    pub async fn abandon_run(
+        &self,
+        id: &RunId,
+        outcome: &Outcome,
+        now: Instant,
+    ) -> Result<bool, Fault> {
         let update = Update::default()
-            .set("status", text(Status::Abandoned.as_str()))
-            .set("reason", text("lost"))
-            .set("error", text(error))
+            .set("status", text(outcome.status.as_str()))
+            .set_if("reason", reason(outcome.reason))
+            .set_if("error", outcome.error.as_ref().map(text))
             .set("finished_at", time(now))
-            .set(crate::cloud::store::tables::EXPIRES_AT, self.expires_at(now));
+            .set(EXPIRES_AT, self.expires_at(now));
         self.update_run(id, unlaunched(update), conditions::RUN_IS_UNLAUNCHED, "abandon run").await
     }
 

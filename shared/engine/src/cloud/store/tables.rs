@@ -9,6 +9,8 @@ use aws_sdk_dynamodb::types::{
     ProjectionType, ScalarAttributeType, TimeToLiveSpecification,
 };
 
+use belfry_core::tick::share;
+
 use crate::fault::{Fault, sdk};
 use crate::settings::Settings;
 
@@ -58,9 +60,9 @@ pub const CLOCK: &str = "clock";
 /// The spec's part.
 pub const SPEC: &str = "spec";
 /// The part that ends a pause. It is in the due index at the time the pause ends.
-pub const WAKE: &str = "wake";
+pub const WAKE: &str = share::WAKE;
 /// What the parts of backfills begin with. They are in the due index while they go on.
-pub const BACKFILL: &str = "backfill#";
+pub const BACKFILL: &str = share::BACKFILL;
 /// What the parts of the change log begin with.
 pub const CHANGE: &str = "change#";
 /// Recovery's own rows, under a name no schedule can have.

@@ -6,18 +6,17 @@ mod http;
 
 use aws_config::SdkConfig;
 use belfry_core::encoding::cut;
-use belfry_core::id::RunId;
 use belfry_core::instant;
 use belfry_core::run::{Run, Status};
+use belfry_core::schedule::Schedule;
 use belfry_core::schedule::definition::object;
 use belfry_core::schedule::view;
-use belfry_core::schedule::{Clock, Spec};
 use belfry_core::workflow::{Completion, Target, Workflow};
 use serde_json::{Value, json};
 
 pub(crate) use guard::{Guard, problem as url_problem};
 
-use crate::cloud::launch_queue::group;
+use crate::cloud::message::group;
 use crate::cloud::run_token;
 use crate::settings::{Secret, Settings};
 
@@ -74,14 +73,10 @@ impl Refused {
 
 /// What is launched.
 pub struct Launch<'a> {
-    /// Which run.
-    pub id: &'a RunId,
-    /// Its record, freshly claimed.
+    /// The record of the run, freshly claimed.
     pub run: &'a Run,
     /// Its schedule.
-    pub clock: &'a Clock,
-    /// What the user wrote of it.
-    pub spec: &'a Spec,
+    pub schedule: &'a Schedule,
     /// What it runs.
     pub workflow: &'a Workflow,
 }
@@ -89,27 +84,29 @@ pub struct Launch<'a> {
 impl Launch<'_> {
     /// What the target receives.
     fn body(&self, token: Option<&str>) -> Value {
-        let payload = self.run.payload.as_ref().unwrap_or(&self.spec.payload);
+        let Schedule { clock, spec } = self.schedule;
+        let id = &self.run.id;
+        let payload = self.run.payload.as_ref().unwrap_or(&spec.payload);
         let mut body = json!({"dag": self.workflow.definition, "payload": payload});
-        if self.spec.inject_metadata {
-            let from = self.id.run_at.max(self.run.enqueued_at);
+        if spec.inject_metadata {
+            let from = id.run_at.max(self.run.enqueued_at);
             body["metadata"] = json!({
                 "triggered_by": self.run.trigger,
-                "schedule_id": self.id.schedule_id,
-                "run_id": self.id,
-                "scheduled_time": instant::text(self.id.run_at),
-                "idempotency_key": self.id.idempotency_key(),
-                "user_id": self.clock.owner,
-                "workflow_id": self.clock.workflow_id,
-                "version": self.clock.version,
+                "schedule_id": id.schedule_id,
+                "run_id": id,
+                "scheduled_time": instant::text(id.run_at),
+                "idempotency_key": id.idempotency_key(),
+                "user_id": clock.owner,
+                "workflow_id": clock.workflow_id,
+                "version": clock.version,
                 "attempt": self.run.attempt,
                 "fence": self.run.attempt,
-                "upcoming": view::upcoming(self.clock, from, 5),
+                "upcoming": view::upcoming(clock, from, 5),
             });
             if let Some(token) = token {
                 body["metadata"]["run_token"] = json!(token);
             }
-            if let Some(recovery) = self.run.recovery_view(self.id) {
+            if let Some(recovery) = self.run.recovery_view() {
                 let (metadata, recovery) = (object(&body["metadata"]), object(&recovery));
                 body["metadata"] = metadata.into_iter().chain(recovery).collect();
             }
@@ -142,15 +139,15 @@ impl Targets {
         launch: &Launch<'_>,
         now: instant::Instant,
     ) -> Result<Accepted, Refused> {
-        let key = launch.id.idempotency_key();
+        let key = launch.run.id.idempotency_key();
         // Only an executor whose word is waited for gets the means to give it.
         let tracked = launch.workflow.completion == Completion::Tracked;
-        let token = tracked.then(|| run_token::make(&self.run_token_key, launch.id)).flatten();
+        let token = tracked.then(|| run_token::make(&self.run_token_key, &launch.run.id)).flatten();
         let body = launch.body(token.as_deref()).to_string();
         match &launch.workflow.target {
             Target::Http { url } => self.http.post(url, &key, token.as_deref(), body, now).await,
             Target::Sqs { queue_url } => {
-                let group = group(&launch.clock.owner);
+                let group = group(&launch.schedule.clock.owner);
                 aws::send_message(&self.sqs, queue_url, &group, &key, body).await
             }
             Target::Lambda { function } => aws::invoke(&self.lambda, function, body).await,

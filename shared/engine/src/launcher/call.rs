@@ -1,0 +1,119 @@
+//! The call of a target with a claimed run, and what its answer does to the run.
+
+use belfry_core::run::{Reason, Run, Status};
+use belfry_core::schedule::Schedule;
+use belfry_core::workflow::{Completion, Workflow};
+
+use super::handled::{Handled, With, again};
+use crate::app::App;
+use crate::cloud::store::{Batch, Outcome};
+use crate::cloud::targets::{Accepted, Launch, Refused};
+use crate::ending::{By, End, end};
+use crate::fault::Fault;
+
+/// The longest pause between two tries of a launch.
+const MAX_BACKOFF_S: i64 = 300;
+
+/// A run that is this launcher's to launch.
+pub(crate) struct Claimed<'a> {
+    pub(crate) run: Run,
+    pub(crate) schedule: &'a Schedule,
+    pub(crate) holds_slot: bool,
+    pub(crate) batch: &'a Batch,
+}
+
+impl Claimed<'_> {
+    async fn end(&self, app: &App, outcome: &Outcome) -> Result<(), Fault> {
+        let by = By::Launcher { batch: self.batch, holds_slot: self.holds_slot };
+        let schedule = Some(self.schedule);
+        end(app, &End { run: &self.run, schedule, outcome, by }).await?;
+        Ok(())
+    }
+}
+
+/// Calls the target of a claimed run and records the answer.
+pub(crate) async fn call(app: &App, claimed: Claimed<'_>) -> Result<Handled, Fault> {
+    let Claimed { run, schedule, batch, .. } = &claimed;
+    let (workflow_id, version) = (&schedule.clock.workflow_id, schedule.clock.version);
+    let Some(workflow) = app.workflow(workflow_id, version).await? else {
+        let error = Some(format!("workflow {workflow_id} version {version} is gone"));
+        let outcome = Outcome::because(Status::Failed, Reason::WorkflowMissing);
+        claimed.end(app, &Outcome { error, ..outcome }).await?;
+        return Ok(Handled::Ended(Reason::WorkflowMissing));
+    };
+    if outlived(app, run) {
+        return Ok(too_slow());
+    }
+    let launch = Launch { run, schedule, workflow: &workflow };
+    let calling = batch.calling();
+    let answer = app.targets.launch(&launch, app.now()).await;
+    drop(calling);
+    match answer {
+        Ok(accepted) => record(app, &claimed, &workflow, accepted).await,
+        Err(refused) => retry_or_fail(app, &claimed, refused).await,
+    }
+}
+
+/// Whether a claim is older than its lease: another delivery may have taken the run over, slot and
+/// all, and what is called now would run beside whatever came after it.
+pub(crate) fn outlived(app: &App, run: &Run) -> bool {
+    run.lease_until.is_some_and(|until| until <= app.now())
+}
+
+pub(crate) fn too_slow() -> Handled {
+    let why = "the lease was over before the call".to_owned();
+    Handled::Again { after_s: 1, why, with: With::ThisMessage }
+}
+
+async fn record(
+    app: &App,
+    claimed: &Claimed<'_>,
+    workflow: &Workflow,
+    accepted: Accepted,
+) -> Result<Handled, Fault> {
+    let done = accepted.status.or(match workflow.completion {
+        Completion::OnLaunch => Some(Status::Success),
+        Completion::Tracked => None,
+    });
+    match done {
+        Some(status) => {
+            let outcome = Outcome {
+                reason: accepted.status.filter(|s| *s == Status::Failed).map(|_| Reason::Executor),
+                error: accepted.error,
+                result: accepted.result,
+                external_run_id: accepted.external_run_id,
+                ..Outcome::of(status)
+            };
+            claimed.end(app, &outcome).await?;
+        }
+        // The executor reports the end. Only a name it chose to tell is worth a write of its own.
+        None if accepted.told => {
+            let name = accepted.external_run_id.unwrap_or_default();
+            app.store.link_run(&claimed.run.id, claimed.run.attempt, &name).await?;
+        }
+        None => {}
+    }
+    Ok(Handled::Launched { drift_ms: claimed.run.drift_ms().unwrap_or(0), ended: done })
+}
+
+async fn retry_or_fail(
+    app: &App,
+    claimed: &Claimed<'_>,
+    refused: Refused,
+) -> Result<Handled, Fault> {
+    let Claimed { run, holds_slot, .. } = claimed;
+    if refused.retryable && run.attempt < app.settings.launch_attempts {
+        // A target that may have the run keeps its slot: the next try finds it its own.
+        if *holds_slot && !refused.unheard && !outlived(app, run) {
+            // Before the run, which another message for it may claim at once: the slot it finds
+            // then is its own. No run is woken: under `queue` the runs behind it wait for this one.
+            app.store.release_slot(&run.id.schedule_id, &run.id.sort_key()).await?;
+        }
+        app.store.give_back_run(&run.id, run.attempt, Some(&refused.message)).await?;
+        let after_s = (1i64 << run.attempt.min(16)).min(MAX_BACKOFF_S);
+        return Ok(again(after_s, refused.message));
+    }
+    let outcome = Outcome::because(Status::Failed, Reason::LaunchFailed);
+    claimed.end(app, &Outcome { error: Some(refused.message), ..outcome }).await?;
+    Ok(Handled::Ended(Reason::LaunchFailed))
+}
