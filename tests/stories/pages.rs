@@ -1,4 +1,4 @@
-//! The README and the pages of docs/: what they name is there.
+//! The README, the pages of docs/ and the other pages: the links, tests and alarms they name exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,11 +10,14 @@ fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// The pages and the README, by their paths from the top.
+/// Every page a reader meets, by its path from the top.
 fn pages() -> BTreeMap<String, String> {
-    let mut paths = vec![PathBuf::from("README.md")];
-    for entry in std::fs::read_dir(top().join("docs")).unwrap() {
-        paths.push(Path::new("docs").join(entry.unwrap().file_name()));
+    let single = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "tests/README.md"];
+    let mut paths: Vec<_> = single.map(PathBuf::from).into();
+    for folder in ["docs", "docs/decisions"] {
+        for entry in std::fs::read_dir(top().join(folder)).unwrap() {
+            paths.push(Path::new(folder).join(entry.unwrap().file_name()));
+        }
     }
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
     let page = |path: PathBuf| {
