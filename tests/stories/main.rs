@@ -33,6 +33,7 @@ mod resource_example;
 mod resource_workflows;
 mod resources;
 mod restoring;
+mod rooms;
 mod scale;
 mod sets;
 mod targets;
