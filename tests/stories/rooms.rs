@@ -78,7 +78,9 @@ impl Sources {
                 let below = path.strip_prefix(&src).unwrap().to_str().unwrap().to_owned();
                 if path.is_dir() {
                     folders.push(path);
-                } else if below.ends_with(".rs") && !below.ends_with("tests.rs") && below != "lib.rs"
+                } else if below.ends_with(".rs")
+                    && !below.ends_with("tests.rs")
+                    && below != "lib.rs"
                 {
                     let text = std::fs::read_to_string(&path).unwrap();
                     let code = text.split("\n#[cfg(test)]").next().unwrap();

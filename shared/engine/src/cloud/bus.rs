@@ -5,16 +5,15 @@
 //! and changes nothing: the record is the truth.
 
 use aws_config::SdkConfig;
-use aws_sdk_eventbridge::Client;
-use aws_sdk_eventbridge::types::PutEventsRequestEntry;
+use aws_sdk_sqs::error::DisplayErrorContext;
 use belfry_core::id::RunId;
 use belfry_core::instant;
 use belfry_core::run::{Reason, Status};
-use futures::FutureExt;
 use serde_json::{Value, json};
 use tracing::warn;
 
 use crate::cloud::gather::{Answers, Gather};
+use crate::cloud::signed::{Call, Client, PUT_EVENTS};
 use crate::settings::Settings;
 
 /// What every event's `source` is.
@@ -65,7 +64,7 @@ impl Events {
     /// The bus of a deployment.
     pub fn new(sdk: &SdkConfig, settings: &Settings) -> Events {
         let bus = Some(settings.event_bus.clone()).filter(|bus| !bus.is_empty());
-        Events { client: Client::new(sdk), bus }
+        Events { client: Client::new(&PUT_EVENTS, sdk), bus }
     }
 
     /// The bus as the launches of one invocation use it.
@@ -77,23 +76,26 @@ impl Events {
     pub async fn tell(&self, events: &[Event]) {
         let Some(bus) = &self.bus else { return };
         for batch in events.chunks(MAX_BATCH) {
-            let mut request = self.client.put_events();
-            for event in batch {
-                let entry = PutEventsRequestEntry::builder()
-                    .event_bus_name(bus)
-                    .source(SOURCE)
-                    .detail_type(event.kind)
-                    .detail(event.detail.to_string())
-                    .build();
-                request = request.entries(entry);
-            }
-            match request.send().boxed().await {
-                Ok(answer) if answer.failed_entry_count() > 0 => {
-                    warn!(failed = answer.failed_entry_count(), "events not put");
+            let entries: Vec<_> = batch
+                .iter()
+                .map(|event| {
+                    json!({
+                        "EventBusName": bus,
+                        "Source": SOURCE,
+                        "DetailType": event.kind,
+                        "Detail": event.detail.to_string(),
+                    })
+                })
+                .collect();
+            match self.client.call(Call::json(&json!({"Entries": entries}))).await {
+                Ok(answer) => {
+                    let failed = answer.body["FailedEntryCount"].as_i64().unwrap_or_default();
+                    if failed > 0 {
+                        warn!(failed, "events not put");
+                    }
                 }
-                Ok(_) => {}
                 Err(problem) => {
-                    let problem = aws_sdk_eventbridge::error::DisplayErrorContext(problem);
+                    let problem = DisplayErrorContext(problem);
                     warn!(events = batch.len(), %problem, "events not put");
                 }
             }

@@ -5,6 +5,7 @@ pub(crate) mod gather;
 pub mod launch_queue;
 pub mod message;
 pub(crate) mod run_token;
+pub(crate) mod signed;
 pub mod store;
 pub mod targets;
 pub mod throttle;

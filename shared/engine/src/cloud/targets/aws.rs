@@ -1,12 +1,11 @@
 //! Targets in AWS: SQS, Lambda, Step Functions and EventBridge.
 
-use aws_sdk_eventbridge::types::PutEventsRequestEntry;
-use aws_sdk_lambda::primitives::Blob;
-use aws_sdk_lambda::types::InvocationType;
-use aws_sdk_sfn::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use aws_sdk_sqs::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use futures::FutureExt;
+use serde_json::json;
 
 use super::{Accepted, Refused};
+use crate::cloud::signed::{Call, Client, segment};
 
 /// What no retry makes better: the target does not exist, or is not ours to call.
 const FINAL: [&str; 16] = [
@@ -80,35 +79,29 @@ pub(super) async fn send_message(
 
 /// Asynchronous: Lambda keeps the event and retries the function by itself.
 pub(super) async fn invoke(
-    client: &aws_sdk_lambda::Client,
+    client: &Client,
     function: &str,
     body: String,
 ) -> Result<Accepted, Refused> {
-    use aws_sdk_lambda::operation::RequestId;
-    let answer = client
-        .invoke()
-        .function_name(function)
-        .invocation_type(InvocationType::Event)
-        .payload(Blob::new(body))
-        .send()
-        .boxed()
-        .await
-        .map_err(|error| refused(&error))?;
-    Ok(named(answer.request_id()))
+    let path = format!("/2015-03-31/functions/{}/invocations", segment(function));
+    let call = Call::at(path, body).header("x-amz-invocation-type", "Event");
+    let answer = client.call(call).await.map_err(|error| refused(&error))?;
+    Ok(named(answer.request_id.as_deref()))
 }
 
 /// The execution is named by the key: one that exists already is this very run's.
 pub(super) async fn start_execution(
-    client: &aws_sdk_sfn::Client,
+    client: &Client,
     state_machine_arn: &str,
     key: &str,
     body: String,
 ) -> Result<Accepted, Refused> {
-    let started =
-        client.start_execution().state_machine_arn(state_machine_arn).name(key).input(body);
-    match started.send().boxed().await {
-        Ok(answer) => Ok(named(Some(answer.execution_arn()))),
-        Err(error) if error.as_service_error().is_some_and(|e| e.is_execution_already_exists()) => {
+    let call = json!({"stateMachineArn": state_machine_arn, "name": key, "input": body});
+    match client.call(Call::json(&call)).await {
+        Ok(answer) => Ok(named(Some(answer.body["executionArn"].as_str().unwrap_or_default()))),
+        Err(SdkError::ServiceError(error))
+            if error.err().code() == Some("ExecutionAlreadyExists") =>
+        {
             Ok(named(Some(&execution_arn(state_machine_arn, key))))
         }
         Err(error) => Err(refused(&error)),
@@ -120,27 +113,24 @@ fn execution_arn(state_machine_arn: &str, name: &str) -> String {
 }
 
 pub(super) async fn put_event(
-    client: &aws_sdk_eventbridge::Client,
+    client: &Client,
     bus: &str,
     source: &str,
     detail_type: &str,
     body: String,
 ) -> Result<Accepted, Refused> {
-    let entry = PutEventsRequestEntry::builder()
-        .event_bus_name(bus)
-        .source(source)
-        .detail_type(detail_type)
-        .detail(body)
-        .build();
-    let answer =
-        client.put_events().entries(entry).send().boxed().await.map_err(|error| refused(&error))?;
-    match answer.entries().first() {
-        Some(entry) if entry.error_code().is_some() => Err(Refused::for_now(format!(
-            "{}: {}",
-            entry.error_code().unwrap_or_default(),
-            entry.error_message().unwrap_or_default()
-        ))),
-        entry => Ok(named(entry.and_then(|entry| entry.event_id()))),
+    let entry = json!({
+        "EventBusName": bus, "Source": source, "DetailType": detail_type, "Detail": body,
+    });
+    let call = Call::json(&json!({"Entries": [entry]}));
+    let answer = client.call(call).await.map_err(|error| refused(&error))?;
+    let entry = &answer.body["Entries"][0];
+    match entry["ErrorCode"].as_str() {
+        Some(code) => {
+            let message = entry["ErrorMessage"].as_str().unwrap_or_default();
+            Err(Refused::for_now(format!("{code}: {message}")))
+        }
+        None => Ok(named(entry["EventId"].as_str())),
     }
 }
 

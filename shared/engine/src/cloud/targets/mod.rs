@@ -18,15 +18,16 @@ pub(crate) use guard::{Guard, problem as url_problem};
 
 use crate::cloud::message::group;
 use crate::cloud::run_token;
+use crate::cloud::signed::{self, Client};
 use crate::settings::{Secret, Settings};
 
 /// The clients of every kind of target.
 pub struct Targets {
     http: http::Http,
     sqs: aws_sdk_sqs::Client,
-    lambda: aws_sdk_lambda::Client,
-    step_functions: aws_sdk_sfn::Client,
-    events: aws_sdk_eventbridge::Client,
+    lambda: Client,
+    step_functions: Client,
+    events: Client,
     run_token_key: Secret,
 }
 
@@ -126,9 +127,9 @@ impl Targets {
         Targets {
             http: http::Http::new(settings),
             sqs: aws_sdk_sqs::Client::new(sdk),
-            lambda: aws_sdk_lambda::Client::new(sdk),
-            step_functions: aws_sdk_sfn::Client::new(sdk),
-            events: aws_sdk_eventbridge::Client::new(sdk),
+            lambda: Client::new(&signed::INVOKE, sdk),
+            step_functions: Client::new(&signed::START_EXECUTION, sdk),
+            events: Client::new(&signed::PUT_EVENTS, sdk),
             run_token_key: settings.run_token_key.clone(),
         }
     }
