@@ -5,7 +5,7 @@ FUNCTIONS := tick launcher recovery api resource
 PORT ?= 7600
 DATA ?= .belfry
 PRETTIER := node tests/browser/node_modules/prettier/bin/prettier.cjs --log-level warn \
-  --config tests/browser/prettier.json shared/engine/console 'tests/browser/*.mjs'
+  --config tests/browser/prettier.json shared/console/web 'tests/browser/*.mjs'
 SCHEMATHESIS := .tools/schemathesis/bin/st
 SAM := .tools/deploy/bin/sam
 # What the contract caught of the planted faults.
