@@ -9,7 +9,7 @@ use belfry_core::instant::{self, Instant};
 use belfry_core::schedule::change::{Verb, differences};
 use belfry_core::schedule::definition::Definition;
 use belfry_core::schedule::view;
-use belfry_core::schedule::{Catchup, Clock, Spec};
+use belfry_core::schedule::{Catchup, Clock, Schedule, Spec};
 use chrono::Duration;
 use serde_json::{Value, json};
 use tracing::info;
@@ -42,8 +42,22 @@ pub(crate) struct Intent {
 }
 
 impl Intent {
-    pub(crate) fn new(verb: Verb, note: Option<String>) -> Intent {
-        Intent { verb, note, until: None, since: None, catchup: None, membership: Membership::Keep }
+    pub(crate) fn new(verb: Verb) -> Intent {
+        let (note, until, since, catchup) = (None, None, None, None);
+        Intent { verb, note, until, since, catchup, membership: Membership::Keep }
+    }
+
+    /// The same, with the note and the end of the pause that the schedule has.
+    pub(crate) fn keeping_pause_of(self, spec: &Spec) -> Intent {
+        Intent { note: spec.pause_note.clone(), until: spec.pause_until, ..self }
+    }
+
+    /// Note and end of the pause that the change leaves, if it leaves one.
+    fn pause(&self, definition: &Definition) -> (Option<&String>, Option<Instant>) {
+        match definition.paused {
+            true => (self.note.as_ref(), self.until),
+            false => (None, None),
+        }
     }
 }
 
@@ -57,95 +71,160 @@ pub struct Saving {
     pub revision: u64,
 }
 
+/// Replaces the definition of a schedule as it was read. The same definition again changes nothing.
 pub(crate) async fn change(
     app: &App,
     caller: &Caller,
-    old: Clock,
-    old_spec: Spec,
+    old: Schedule,
     definition: Definition,
     intent: Intent,
 ) -> Result<Saving, Refusal> {
     let now = app.now();
-    let bound = Some(&old.workflow_id);
-    let version = resolve_version(app, caller, &old.owner, &definition, bound).await?;
+    let bound = Some(&old.clock.workflow_id);
+    let version = resolve_version(app, caller, &old.clock.owner, &definition, bound).await?;
     let definition = Definition { version: Some(version), ..definition };
-    let note = intent.note.filter(|_| definition.paused);
-    let until = intent.until.filter(|_| definition.paused);
-    let since = intent.since.unwrap_or(now);
-    let before = Definition::of(&old, &old_spec);
-    let same_pause = note == old_spec.pause_note && until == old_spec.pause_until;
-    let set = match intent.membership {
-        Membership::Keep => old_spec.set.clone(),
-        Membership::Of(set) => Some(set),
-        Membership::None => None,
-    };
-    if definition == before && same_pause && set == old_spec.set {
-        // It may be a second try of a change that stood, and whose first try ended before this.
-        settle_unlaunched(app, &old, Some(&old), old.revision, now).await?;
-        if let Some(followed) = &old_spec.after_schedule_id {
-            invalidate_prereads(app, followed, now).await?;
-        }
-        return Ok(saving(false, &old, &old_spec, now));
+    if is_same(&old, &definition, &intent) {
+        return repeat(app, &old, now).await;
     }
-    let followed = old_spec.after_schedule_id.as_ref();
-    let mut links = links(app, &old.owner, &old.schedule_id, followed, Some(&definition)).await?;
-    links.extend(membership(&old.owner, old_spec.set.as_ref(), set.as_ref()));
-    let moves = definition.timing != old.timing || definition.paused != old.paused;
-    let policy = intent.catchup.unwrap_or(definition.policies.catchup_policy);
-    let resumes = old.paused && !definition.paused && definition.timing == old.timing;
-    let position = match old.next_run_at {
-        // A paused clock stands at the first fire it has missed.
-        Some(first) if resumes && policy != Catchup::None => {
-            since.min(first - Duration::seconds(1))
+    let Schedule { clock, spec } = &old;
+    let followed = spec.after_schedule_id.as_ref();
+    let mut links =
+        links(app, &clock.owner, &clock.schedule_id, followed, Some(&definition)).await?;
+    let set = intent.membership.after(spec.set.as_ref());
+    links.extend(membership(&clock.owner, spec.set.as_ref(), set.as_ref()));
+    let course = Course::of(clock, &definition, &intent, now);
+    let position = course.position(app, clock, now).await?;
+    let new = changed(&old, definition, &intent, position, now);
+    let before = Definition::of(clock, spec);
+    let mut changes = differences(Some(&before), &Definition::of(&new.clock, &new.spec));
+    changes.extend(moved(spec.set.as_ref(), new.spec.set.as_ref()));
+    let log = Change { changes, ..entry(&new.clock, caller, intent.verb, course.since) };
+    let edit = if course.moves { Edit::MovePosition } else { Edit::KeepPosition };
+    let saved = app.store.edit_schedule(clock.revision, &new, &log, edit, &links).await?;
+    if saved == Saved::Stale {
+        return Err(Refusal::Stale { current: new.clock.revision });
+    }
+    settle_unlaunched(app, &new.clock, Some(&new.clock), new.clock.revision, now).await?;
+    if let Some(followed) = newly_followed(&links) {
+        invalidate_prereads(app, followed, now).await?;
+    }
+    let (schedule_id, revision) = (&new.clock.schedule_id, new.clock.revision);
+    info!(%schedule_id, by = caller.sub, verb = ?log.verb, revision, "schedule changed");
+    if new.clock.paused && !clock.paused {
+        tell_paused(app, caller, &new).await;
+    }
+    course.run(app, &new.clock, now).await?;
+    Ok(saving(false, &new, now))
+}
+
+/// Whether a change would leave everything as it is.
+fn is_same(old: &Schedule, definition: &Definition, intent: &Intent) -> bool {
+    let Schedule { clock, spec } = old;
+    let (note, until) = intent.pause(definition);
+    *definition == Definition::of(clock, spec)
+        && (note, until) == (spec.pause_note.as_ref(), spec.pause_until)
+        && intent.membership.after(spec.set.as_ref()) == spec.set
+}
+
+/// It may be a second try of a change that stood, and whose first try ended before its fires were
+/// settled.
+async fn repeat(app: &App, old: &Schedule, now: Instant) -> Result<Saving, Refusal> {
+    let clock = &old.clock;
+    settle_unlaunched(app, clock, Some(clock), clock.revision, now).await?;
+    if let Some(followed) = &old.spec.after_schedule_id {
+        invalidate_prereads(app, followed, now).await?;
+    }
+    Ok(saving(false, old, now))
+}
+
+/// What a change does to the fires to come.
+struct Course {
+    /// When it counts from.
+    since: Instant,
+    /// Whether other fires exist, or launch, from then on.
+    moves: bool,
+    /// How what was missed in a pause is caught up, if it is.
+    catch_up: Option<Catchup>,
+}
+
+impl Course {
+    fn of(old: &Clock, new: &Definition, intent: &Intent, now: Instant) -> Course {
+        let resumes = old.paused && !new.paused && new.timing == old.timing;
+        let policy = intent.catchup.unwrap_or(new.policies.catchup_policy);
+        Course {
+            since: intent.since.unwrap_or(now),
+            moves: new.timing != old.timing || new.paused != old.paused,
+            catch_up: (resumes && policy != Catchup::None).then_some(policy),
         }
-        _ if moves => emit_overdue(app, &old, now).await?.min(since),
-        _ => now,
-    };
-    let id = old.schedule_id.clone();
+    }
+
+    /// Behind which instant the new definition begins, once what came due under the old one is
+    /// recorded. `None`: the clock stays where it is.
+    async fn position(
+        &self,
+        app: &App,
+        old: &Clock,
+        now: Instant,
+    ) -> Result<Option<Instant>, Refusal> {
+        Ok(match old.next_run_at {
+            _ if !self.moves => None,
+            // A paused clock stands at the first fire it has missed.
+            Some(first) if self.catch_up.is_some() => {
+                Some(self.since.min(first - Duration::seconds(1)))
+            }
+            _ => Some(emit_overdue(app, old, now).await?.min(self.since)),
+        })
+    }
+
+    /// Emits what is due of the changed schedule before the next tick comes.
+    async fn run(&self, app: &App, clock: &Clock, now: Instant) -> Result<(), Refusal> {
+        match self.catch_up {
+            Some(policy) => catch_up(app, clock, policy, now - self.since, now).await?,
+            None if self.moves => emit_soon(app, clock, now).await,
+            None => {}
+        }
+        Ok(())
+    }
+}
+
+/// The schedule as the change leaves it.
+fn changed(
+    old: &Schedule,
+    definition: Definition,
+    intent: &Intent,
+    position: Option<Instant>,
+    now: Instant,
+) -> Schedule {
+    let Schedule { clock: old, spec: old_spec } = old;
     let revision = old.revision + 1;
     let clock = Clock {
         revision,
-        next_run_at: match moves {
-            true => first_fire(&definition, &id, old.created_at, position),
-            false => old.next_run_at,
+        next_run_at: match position {
+            Some(after) => first_fire(&definition, &old.schedule_id, old.created_at, after),
+            None => old.next_run_at,
         },
         timing: definition.timing.clone(),
         policies: definition.policies.clone(),
         workflow_id: definition.workflow_id.clone(),
-        version,
+        version: definition.version.unwrap_or(old.version),
         paused: definition.paused,
         // The tick says so again, if it is so.
         zone_lost: old.zone_lost && definition.timing.timezone == old.timing.timezone,
         ..old.clone()
     };
-    let spec = Spec { set, pause_until: until, ..spec(definition, revision, note, now) };
-    let mut changes = differences(Some(&before), &Definition::of(&clock, &spec));
-    changes.extend(moved(old_spec.set.as_ref(), spec.set.as_ref()));
-    let log = Change { changes, ..entry(&clock, caller, intent.verb.clone(), since) };
-    let edit = if moves { Edit::MovePosition } else { Edit::KeepPosition };
-    match app.store.edit_schedule(old.revision, &clock, &spec, &log, edit, &links).await? {
-        Saved::Stale => Err(Refusal::Stale { current: revision }),
-        Saved::Yes => {
-            settle_unlaunched(app, &clock, Some(&clock), revision, now).await?;
-            if let Some(followed) = newly_followed(&links) {
-                invalidate_prereads(app, followed, now).await?;
-            }
-            info!(schedule_id = %id, by = caller.sub, verb = ?intent.verb, revision, "schedule changed");
-            if clock.paused && !old.paused {
-                let detail = json!({
-                    "schedule_id": id, "by": caller.sub, "note": spec.pause_note,
-                    "until": spec.pause_until.map(instant::text),
-                });
-                app.events.tell(&[Event { kind: "schedule.paused", detail }]).await;
-            }
-            if resumes && policy != Catchup::None {
-                catch_up(app, &clock, policy, now - since, now).await?;
-            } else if moves {
-                emit_soon(app, &clock, now).await;
-            }
-            Ok(saving(false, &clock, &spec, now))
-        }
-    }
+    let (note, pause_until) = intent.pause(&definition);
+    let (note, set) = (note.cloned(), intent.membership.after(old_spec.set.as_ref()));
+    let spec = Spec { set, pause_until, ..spec(definition, revision, note, now) };
+    Schedule { clock, spec }
+}
+
+async fn tell_paused(app: &App, caller: &Caller, schedule: &Schedule) {
+    let Schedule { clock, spec } = schedule;
+    let detail = json!({
+        "schedule_id": clock.schedule_id, "by": caller.sub, "note": spec.pause_note,
+        "until": spec.pause_until.map(instant::text),
+    });
+    app.events.tell(&[Event { kind: "schedule.paused", detail }]).await;
 }
 
 pub(crate) fn first_fire(
@@ -196,6 +275,7 @@ pub(crate) fn entry(clock: &Clock, caller: &Caller, verb: Verb, now: Instant) ->
     }
 }
 
-pub(crate) fn saving(created: bool, clock: &Clock, spec: &Spec, now: Instant) -> Saving {
+pub(crate) fn saving(created: bool, schedule: &Schedule, now: Instant) -> Saving {
+    let Schedule { clock, spec } = schedule;
     Saving { created, schedule: view::schedule(clock, spec, now), revision: clock.revision }
 }

@@ -6,7 +6,7 @@ use belfry_core::id::{ScheduleId, SetName};
 use belfry_core::instant;
 use belfry_core::schedule::change::{Verb, differences};
 use belfry_core::schedule::definition::Definition;
-use belfry_core::schedule::{Clock, Spec};
+use belfry_core::schedule::{Clock, Schedule, Spec};
 use chrono::Duration;
 use serde_json::Value;
 use tracing::info;
@@ -100,27 +100,29 @@ pub(crate) async fn make(
         last_claimed: None,
     };
     let spec = Spec { set, ..spec(definition, revision, None, now) };
-    let mut changes = differences(None, &Definition::of(&clock, &spec));
+    let schedule = Schedule { clock, spec };
+    let Schedule { clock, spec } = &schedule;
+    let mut changes = differences(None, &Definition::of(clock, spec));
     changes.extend(moved(None, spec.set.as_ref()));
-    let log = Change { changes, ..entry(&clock, caller, Verb::Created, now) };
+    let log = Change { changes, ..entry(clock, caller, Verb::Created, now) };
     let quota = &app.settings.quota;
     if let Spent::Wait(wait) = app.store.spend_creation(&caller.sub, quota, now).await? {
         let why = format!("at most {} schedules can be made in a minute", quota.per_minute);
         return Err(Refusal::TooMany { why, wait });
     }
-    match app.store.create_schedule(&clock, &spec, &log, quota.schedules, &links).await? {
+    match app.store.create_schedule(&schedule, &log, quota.schedules, &links).await? {
         Created::Taken => Err(Refusal::Stale { current: revision }),
         Created::Full => {
             let why = format!("you have {} schedules, and may have no more", quota.schedules);
             Err(Refusal::TooMany { why, wait: UNTIL_ROOM })
         }
         Created::Yes => {
-            info!(schedule_id = %id, by = caller.sub, "created");
+            info!(schedule_id = %id, by = caller.sub, "schedule created");
             if let Some(followed) = newly_followed(&links) {
                 invalidate_prereads(app, followed, now).await?;
             }
-            emit_soon(app, &clock, now).await;
-            Ok(saving(true, &clock, &spec, now))
+            emit_soon(app, clock, now).await;
+            Ok(saving(true, &schedule, now))
         }
     }
 }

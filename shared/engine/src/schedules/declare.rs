@@ -3,7 +3,6 @@
 
 use belfry_core::declare::set::declaration::says_paused;
 use belfry_core::id::{ScheduleId, SetName};
-use belfry_core::schedule::Schedule;
 use belfry_core::schedule::change::Verb;
 use belfry_core::schedule::definition::Definition;
 use serde_json::Value;
@@ -34,16 +33,13 @@ pub async fn declare(
     for _ in 0..TRIES {
         let saved = match app.store.schedule(id).await? {
             Stored::Schedule(schedule) => {
-                let Schedule { clock, spec } = *schedule;
-                check_member(&clock, &spec, caller, set)?;
-                check_revision(&clock, seen)?;
-                let paused = if says_paused(body) { definition.paused } else { clock.paused };
-                let definition = Definition { paused, ..definition.clone() };
-                let intent = Intent {
-                    until: spec.pause_until,
-                    ..Intent::new(Verb::Updated, spec.pause_note.clone())
-                };
-                change(app, caller, clock, spec, definition, intent).await
+                check_member(&schedule, caller, set)?;
+                check_revision(&schedule.clock, seen)?;
+                let stays =
+                    if says_paused(body) { definition.paused } else { schedule.clock.paused };
+                let definition = Definition { paused: stays, ..definition.clone() };
+                let intent = Intent::new(Verb::Updated).keeping_pause_of(&schedule.spec);
+                change(app, caller, *schedule, definition, intent).await
             }
             _ if seen.is_some_and(|seen| seen > 0) => return Err(Refusal::Stale { current: 0 }),
             free => {
@@ -77,8 +73,7 @@ pub async fn adopt(
     set: &SetName,
     id: &ScheduleId,
 ) -> Result<Saving, Refusal> {
-    let intent =
-        Intent { membership: Membership::Of(set.clone()), ..Intent::new(Verb::Adopted, None) };
+    let intent = Intent { membership: Membership::Of(set.clone()), ..Intent::new(Verb::Adopted) };
     join_or_leave(app, caller, set, id, intent).await
 }
 
@@ -89,7 +84,7 @@ pub async fn release(
     set: &SetName,
     id: &ScheduleId,
 ) -> Result<Saving, Refusal> {
-    let intent = Intent { membership: Membership::None, ..Intent::new(Verb::Released, None) };
+    let intent = Intent { membership: Membership::None, ..Intent::new(Verb::Released) };
     join_or_leave(app, caller, set, id, intent).await
 }
 
@@ -101,14 +96,13 @@ async fn join_or_leave(
     intent: Intent,
 ) -> Result<Saving, Refusal> {
     for _ in 0..TRIES {
-        let Schedule { clock, spec } = load(app, caller, id).await?;
-        if let Some(other) = spec.set.as_ref().filter(|has| *has != set) {
+        let schedule = load(app, caller, id).await?;
+        if let Some(other) = schedule.spec.set.as_ref().filter(|has| *has != set) {
             return Err(Refusal::Conflict(format!("schedule {id} belongs to set {other}")));
         }
-        let definition = Definition::of(&clock, &spec);
-        let intent =
-            Intent { note: spec.pause_note.clone(), until: spec.pause_until, ..intent.clone() };
-        match change(app, caller, clock, spec, definition, intent).await {
+        let definition = Definition::of(&schedule.clock, &schedule.spec);
+        let intent = intent.clone().keeping_pause_of(&schedule.spec);
+        match change(app, caller, schedule, definition, intent).await {
             Err(Refusal::Stale { .. }) => {}
             saved => return saved,
         }

@@ -35,10 +35,11 @@ pub(crate) async fn remove(
     by: Option<&SetName>,
 ) -> Result<(), Refusal> {
     for _ in 0..TRIES {
-        let Schedule { clock, spec } = load(app, caller, id).await?;
+        let schedule = load(app, caller, id).await?;
         if let Some(set) = by {
-            check_member(&clock, &spec, caller, set)?;
+            check_member(&schedule, caller, set)?;
         }
+        let Schedule { clock, spec } = schedule;
         check_revision(&clock, if_match)?;
         let followed = spec.after_schedule_id.as_ref();
         let mut links = links(app, &clock.owner, id, followed, None).await?;
@@ -50,7 +51,7 @@ pub(crate) async fn remove(
         if app.store.delete_schedule(&clock, &log, &links).await? == Saved::Yes {
             settle_unlaunched(app, &clock, None, revision, now).await?;
             cancel_all(app, id, now).await?;
-            info!(schedule_id = %id, by = caller.sub, "deleted");
+            info!(schedule_id = %id, by = caller.sub, "schedule deleted");
             return Ok(());
         }
         if if_match.is_some() {

@@ -2,8 +2,8 @@
 
 use belfry_core::declare::set::{Holder, Standing, standing};
 use belfry_core::id::SetName;
+use belfry_core::schedule::Schedule;
 use belfry_core::schedule::change::Difference;
-use belfry_core::schedule::{Clock, Spec};
 use serde_json::json;
 
 use super::caller::Caller;
@@ -21,13 +21,24 @@ pub(crate) enum Membership {
     None,
 }
 
+impl Membership {
+    /// The set it belongs to afterwards, if it belonged to `before`.
+    pub(crate) fn after(&self, before: Option<&SetName>) -> Option<SetName> {
+        match self {
+            Membership::Keep => before.cloned(),
+            Membership::Of(set) => Some(set.clone()),
+            Membership::None => None,
+        }
+    }
+}
+
 /// Refuses what is not this set's.
 pub(crate) fn check_member(
-    clock: &Clock,
-    spec: &Spec,
+    schedule: &Schedule,
     caller: &Caller,
     set: &SetName,
 ) -> Result<(), Refusal> {
+    let Schedule { clock, spec } = schedule;
     let holder = Holder { owner: &clock.owner, set: spec.set.as_ref() };
     match standing(Some(holder), &caller.sub, set) {
         Standing::Foreign(why) => {

@@ -31,7 +31,7 @@ pub(crate) async fn pause(
         return Err(Refusal::invalid("until", "must be in the future"));
     }
     let edit = |old: &Definition| Ok(Definition { paused: true, ..old.clone() });
-    let intent = Intent { until, ..Intent::new(Verb::Paused, note) };
+    let intent = Intent { note, until, ..Intent::new(Verb::Paused) };
     alter(app, caller, id, if_match, intent, edit).await
 }
 
@@ -43,17 +43,17 @@ pub(crate) async fn end_pause(
     now: Instant,
 ) -> Result<Option<Saving>, Refusal> {
     let Stored::Schedule(schedule) = app.store.schedule(id).await? else { return Ok(None) };
-    let Schedule { clock, spec } = *schedule;
+    let Schedule { clock, spec } = &*schedule;
     let Some(until) = spec.pause_until.filter(|until| clock.paused && *until <= now) else {
         return Ok(None);
     };
-    // In the owner's name: the change log says by the time that nobody asked for it.
+    // In the owner's name; the time of the entry says that no person asked for it.
     let owner = Caller::in_the_name_of(&clock.owner);
-    let definition = Definition { paused: false, ..Definition::of(&clock, &spec) };
+    let definition = Definition { paused: false, ..Definition::of(clock, spec) };
     // A fire at the very end of the pause launches.
     let since = Some(until - Duration::milliseconds(1));
-    let intent = Intent { since, ..Intent::new(Verb::Resumed, None) };
-    change(app, &owner, clock, spec, definition, intent).await.map(Some)
+    let intent = Intent { since, ..Intent::new(Verb::Resumed) };
+    change(app, &owner, *schedule, definition, intent).await.map(Some)
 }
 
 /// Lets a paused schedule fire again. What it would have fired meanwhile is caught up as `catchup`
@@ -66,7 +66,7 @@ pub(crate) async fn resume(
     if_match: Option<u64>,
 ) -> Result<Saving, Refusal> {
     let edit = |old: &Definition| Ok(Definition { paused: false, ..old.clone() });
-    let intent = Intent { catchup, ..Intent::new(Verb::Resumed, None) };
+    let intent = Intent { catchup, ..Intent::new(Verb::Resumed) };
     alter(app, caller, id, if_match, intent, edit).await
 }
 

@@ -2,7 +2,6 @@
 
 use belfry_core::id::ScheduleId;
 use belfry_core::invalid::Invalid;
-use belfry_core::schedule::Schedule;
 use belfry_core::schedule::change::Verb;
 use belfry_core::schedule::definition::Definition;
 use serde_json::Value;
@@ -28,13 +27,10 @@ pub(crate) async fn put(
     for _ in 0..TRIES {
         let saved = match app.store.schedule(id).await? {
             Stored::Schedule(schedule) => {
-                let Schedule { clock, spec } = owned(*schedule, caller)?;
-                check_revision(&clock, if_match)?;
-                let intent = Intent {
-                    until: spec.pause_until,
-                    ..Intent::new(Verb::Updated, spec.pause_note.clone())
-                };
-                change(app, caller, clock, spec, definition.clone(), intent).await
+                let schedule = owned(*schedule, caller)?;
+                check_revision(&schedule.clock, if_match)?;
+                let intent = Intent::new(Verb::Updated).keeping_pause_of(&schedule.spec);
+                change(app, caller, schedule, definition.clone(), intent).await
             }
             _ if if_match.is_some() => return Err(Refusal::Stale { current: 0 }),
             free => make(app, caller, id, definition.clone(), Birth::under(free)).await,
@@ -58,7 +54,7 @@ pub(crate) async fn patch(
     check_size(payload(body))?;
     let house = &app.settings.house;
     let edit = |old: &Definition| old.patched(body, id, house);
-    alter(app, caller, id, if_match, Intent::new(Verb::Updated, None), edit).await
+    alter(app, caller, id, if_match, Intent::new(Verb::Updated), edit).await
 }
 
 /// Reads, edits and writes a schedule, again if another writer came between.
@@ -71,17 +67,16 @@ pub(crate) async fn alter(
     edit: impl Fn(&Definition) -> Result<Definition, Vec<Invalid>>,
 ) -> Result<Saving, Refusal> {
     for _ in 0..TRIES {
-        let Schedule { clock, spec } = load(app, caller, id).await?;
-        check_revision(&clock, if_match)?;
-        let definition = edit(&Definition::of(&clock, &spec)).map_err(Refusal::Invalid)?;
+        let schedule = load(app, caller, id).await?;
+        check_revision(&schedule.clock, if_match)?;
+        let before = Definition::of(&schedule.clock, &schedule.spec);
+        let definition = edit(&before).map_err(Refusal::Invalid)?;
         // A pause told anew is told whole; any other change leaves the pause as it is.
         let intent = match intent.verb {
             Verb::Paused => intent.clone(),
-            _ => {
-                Intent { note: spec.pause_note.clone(), until: spec.pause_until, ..intent.clone() }
-            }
+            _ => intent.clone().keeping_pause_of(&schedule.spec),
         };
-        match change(app, caller, clock, spec, definition, intent).await {
+        match change(app, caller, schedule, definition, intent).await {
             Err(Refusal::Stale { .. }) if if_match.is_none() => {}
             saved => return saved,
         }

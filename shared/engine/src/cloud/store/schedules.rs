@@ -150,12 +150,12 @@ impl Store {
     /// Writes a new schedule, if its owner has fewer than `most`.
     pub async fn create_schedule(
         &self,
-        clock: &Clock,
-        spec: &Spec,
+        schedule: &Schedule,
         change: &Change,
         most: u32,
         links: &[Link],
     ) -> Result<Created, Fault> {
+        let Schedule { clock, spec } = schedule;
         let id = &clock.schedule_id;
         let doing = || format!("create schedule {id}");
         let mut item: Item = serde_dynamo::to_item(clock).map_err(|e| Fault::new(doing(), e))?;
@@ -193,12 +193,12 @@ impl Store {
     pub async fn edit_schedule(
         &self,
         seen: u64,
-        clock: &Clock,
-        spec: &Spec,
+        schedule: &Schedule,
         change: &Change,
         edit: Edit,
         links: &[Link],
     ) -> Result<Saved, Fault> {
+        let Schedule { clock, spec } = schedule;
         let id = &clock.schedule_id;
         let doing = || format!("edit schedule {id}");
         let mut item: Item = serde_dynamo::to_item(clock).map_err(|e| Fault::new(doing(), e))?;
