@@ -264,16 +264,14 @@ fn launch(load: &Load, limits: &Limits, sent: &[f64]) -> Launched {
         0 => (limits.mapping_start, limits.mapping_growth),
         pollers => (f64::from(pollers) * limits.poller, limits.provisioned_growth),
     };
-    // By when they were due, and how many of them wait.
-    let mut waiting: VecDeque<(f64, f64)> = VecDeque::new();
-    let mut late: Vec<(f64, f64)> = Vec::new();
+    let mut line = Line::default();
     let mut whys = Tally::default();
     let (mut known, mut done, mut visible, mut peak) = (0.0, 0.0, 0.0, 0.0_f64);
     let mut now = AHEAD_S;
     while done < fires && now < LONGEST_S {
         let due = due_by(now + STEP);
         if due > known {
-            waiting.push_back((now, due - known));
+            line.waiting.push_back((now, due - known));
             known = due;
         }
         visible = known.min(sent_by(now)).max(visible);
@@ -294,31 +292,47 @@ fn launch(load: &Load, limits: &Limits, sent: &[f64]) -> Launched {
         whys.add(why, step);
         done += step;
         peak = peak.max(at_once);
-        let mut left = step;
-        while let Some((due_at, count)) = waiting.front_mut() {
-            let taken = left.min(*count);
-            late.push(((now - *due_at).max(0.0), taken));
-            *count -= taken;
-            left -= taken;
-            if *count > 1e-6 {
-                break;
-            }
-            waiting.pop_front();
-        }
+        line.launch(step, now);
         now += STEP;
     }
-    late.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let mut before = 0.0;
-    let p99 = late.iter().find(|(_, count)| {
-        before += count;
-        before >= fires * 0.99
-    });
-    Launched {
-        at_s: now - AHEAD_S,
-        late_p99_s: p99.map_or(0.0, |(late, _)| *late),
-        late_max_s: late.last().map_or(0.0, |(late, _)| *late),
-        peak: peak as u64,
-        why: whys.most(),
+    let (late_p99_s, late_max_s) = line.lateness(fires);
+    Launched { at_s: now - AHEAD_S, late_p99_s, late_max_s, peak: peak as u64, why: whys.most() }
+}
+
+/// The fires in the order they came due.
+#[derive(Default)]
+struct Line {
+    /// When some came due, and how many of them wait.
+    waiting: VecDeque<(f64, f64)>,
+    /// How late some were launched, and how many.
+    late: Vec<(f64, f64)>,
+}
+
+impl Line {
+    /// Launches the `count` that have waited longest.
+    fn launch(&mut self, mut count: f64, now: f64) {
+        while let Some((due_at, waiting)) = self.waiting.front_mut() {
+            let taken = count.min(*waiting);
+            self.late.push(((now - *due_at).max(0.0), taken));
+            *waiting -= taken;
+            count -= taken;
+            if *waiting > 1e-6 {
+                break;
+            }
+            self.waiting.pop_front();
+        }
+    }
+
+    /// How late 99 of 100 fires were at most, and the last one.
+    fn lateness(mut self, fires: f64) -> (f64, f64) {
+        self.late.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let mut before = 0.0;
+        let p99 = self.late.iter().find(|(_, count)| {
+            before += count;
+            before >= fires * 0.99
+        });
+        let late = |found: Option<&(f64, f64)>| found.map_or(0.0, |(late, _)| *late);
+        (late(p99), late(self.late.last()))
     }
 }
 
