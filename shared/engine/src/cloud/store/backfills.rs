@@ -10,6 +10,7 @@ use belfry_core::instant::{self, Instant};
 use belfry_core::run::Status;
 use futures::FutureExt;
 
+use super::paging;
 use super::runs::read_run;
 use super::schedules::{Change, saved};
 use super::{
@@ -40,30 +41,16 @@ impl Store {
 
     /// The backfills of a schedule.
     pub async fn backfills(&self, schedule: &ScheduleId) -> Result<Vec<Backfill>, Fault> {
-        let mut found = Vec::new();
-        let mut start = None;
-        loop {
-            let page = self
-                .client
-                .query()
-                .table_name(&self.schedules)
-                .consistent_read(true)
-                .key_condition_expression("schedule_id = :id AND begins_with(sk, :backfill)")
-                .expression_attribute_values(":id", text(schedule.as_str()))
-                .expression_attribute_values(":backfill", text(BACKFILL))
-                .set_exclusive_start_key(start)
-                .send()
-                .boxed()
-                .await
-                .map_err(sdk(format!("list backfills of {schedule}")))?;
-            for item in page.items.unwrap_or_default() {
-                found.push(read_backfill(schedule, item)?);
-            }
-            start = page.last_evaluated_key;
-            if start.is_none() {
-                return Ok(found);
-            }
-        }
+        let query = self
+            .client
+            .query()
+            .table_name(&self.schedules)
+            .consistent_read(true)
+            .key_condition_expression("schedule_id = :id AND begins_with(sk, :backfill)")
+            .expression_attribute_values(":id", text(schedule.as_str()))
+            .expression_attribute_values(":backfill", text(BACKFILL));
+        let items = paging::all(query, format!("list backfills of {schedule}")).await?;
+        items.into_iter().map(|item| read_backfill(schedule, item)).collect()
     }
 
     /// Writes a new backfill and its entry in the change log. The tick looks at it from `look_at` on.

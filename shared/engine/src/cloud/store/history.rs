@@ -6,11 +6,12 @@ use belfry_core::instant::{self, Instant};
 use belfry_core::run::trace::{ATTRIBUTES, Trace};
 use belfry_core::schedule::change::Change;
 
+use super::paging::{self, until};
 use super::{Item, Store, part_key, string, text};
 use crate::cloud::store::tables::{CHANGE, PART, RUN_AT, SCHEDULE_ID};
 use crate::fault::{Fault, Unreadable, sdk};
 
-/// A summary that reaches into a window is among so many records before it: the fires between have
+/// A summary that reaches into a window is among this many records before it: the fires between have
 /// none of their own.
 const LOOKED_BACK: i32 = 1000;
 
@@ -33,20 +34,9 @@ pub enum Traces {
 impl Store {
     /// Every change of a schedule, as it is at this moment.
     pub async fn all_changes(&self, id: &ScheduleId) -> Result<Vec<Change>, Fault> {
-        let mut found = Vec::new();
-        let mut start = None;
-        loop {
-            let query = self.query_changes(id).consistent_read(true);
-            let page = query.set_exclusive_start_key(start).send().await;
-            let page = page.map_err(sdk(format!("read changes of {id}")))?;
-            for item in page.items.unwrap_or_default() {
-                found.push(read_change(id, item)?);
-            }
-            start = page.last_evaluated_key;
-            if start.is_none() {
-                return Ok(found);
-            }
-        }
+        let query = self.query_changes(id).consistent_read(true);
+        let items = paging::all(query, format!("read changes of {id}")).await?;
+        items.into_iter().map(|item| read_change(id, item)).collect()
     }
 
     /// Some changes of `owner`'s schedule, newest first. What others had under the name is theirs.
@@ -57,28 +47,22 @@ impl Store {
         limit: usize,
         cursor: Option<&str>,
     ) -> Result<Changes, Fault> {
-        let mut changes = Vec::new();
-        let mut start = cursor.map(|cursor| part_key(id, &format!("{CHANGE}{}", unlisted(cursor))));
-        loop {
-            let query = self.query_changes(id).scan_index_forward(false).limit(limit as i32);
-            let page = query.set_exclusive_start_key(start).send().await;
-            let page = page.map_err(sdk(format!("list changes of {id}")))?;
-            for item in page.items.unwrap_or_default() {
-                let cursor = string(&item, PART).and_then(|part| part.strip_prefix(CHANGE));
-                let cursor = cursor.map(listed);
-                let change = read_change(id, item)?;
-                if change.owner() == owner {
-                    changes.push(change);
-                }
-                if changes.len() == limit {
-                    return Ok(Changes { changes, cursor });
-                }
+        let start = cursor.map(|cursor| part_key(id, &format!("{CHANGE}{}", unlisted(cursor))));
+        let query = self.query_changes(id).scan_index_forward(false).limit(limit as i32);
+        let (mut changes, mut last) = (Vec::new(), None);
+        let take = |item: Item| {
+            let part = string(&item, PART).and_then(|part| part.strip_prefix(CHANGE));
+            last = part.map(listed);
+            let change = read_change(id, item)?;
+            if change.owner() == owner {
+                changes.push(change);
             }
-            start = page.last_evaluated_key;
-            if start.is_none() {
-                return Ok(Changes { changes, cursor: None });
-            }
-        }
+            until(&changes, limit)
+        };
+        let query = query.set_exclusive_start_key(start);
+        paging::each(query, format!("list changes of {id}"), take).await?;
+        let cursor = last.filter(|_| changes.len() >= limit);
+        Ok(Changes { changes, cursor })
     }
 
     /// The traces of a schedule's runs from `from` to `to`, both included, as they are at this
@@ -92,27 +76,18 @@ impl Store {
         max: usize,
     ) -> Result<Traces, Fault> {
         let mut found: Vec<_> = self.summary_reaching(id, from).await?.into_iter().collect();
-        let mut start = None;
-        loop {
-            let query = self
-                .query_traces(id)
-                .consistent_read(true)
-                .key_condition_expression("schedule_id = :id AND run_at BETWEEN :from AND :to")
-                .expression_attribute_values(":from", text(instant::text(from)))
-                .expression_attribute_values(":to", text(behind(to)));
-            let page = query.set_exclusive_start_key(start).send().await;
-            let page = page.map_err(sdk(format!("read traces of {id}")))?;
-            for item in page.items.unwrap_or_default() {
-                found.push(read_trace(item)?);
-            }
-            if found.len() > max {
-                return Ok(Traces::TooMany);
-            }
-            start = page.last_evaluated_key;
-            if start.is_none() {
-                return Ok(Traces::All(found));
-            }
-        }
+        let query = self
+            .query_traces(id)
+            .consistent_read(true)
+            .key_condition_expression("schedule_id = :id AND run_at BETWEEN :from AND :to")
+            .expression_attribute_values(":from", text(instant::text(from)))
+            .expression_attribute_values(":to", text(behind(to)));
+        let take = |item| {
+            found.push(read_trace(item)?);
+            until(&found, max + 1)
+        };
+        paging::each(query, format!("read traces of {id}"), take).await?;
+        Ok(if found.len() > max { Traces::TooMany } else { Traces::All(found) })
     }
 
     /// The summary that begins before `from` and ends after it, if there is one.
@@ -145,27 +120,20 @@ impl Store {
         limit: usize,
         until: Option<Instant>,
     ) -> Result<Vec<(RunId, Trace)>, Fault> {
+        let query = self.query_traces(id).scan_index_forward(false).limit(limit as i32);
+        let query = match until {
+            None => query.key_condition_expression("schedule_id = :id"),
+            Some(until) => query
+                .key_condition_expression("schedule_id = :id AND run_at <= :until")
+                .expression_attribute_values(":until", text(behind(until))),
+        };
         let mut found = Vec::new();
-        let mut start = None;
-        loop {
-            let query =
-                self.query_traces(id).scan_index_forward(false).limit((limit - found.len()) as i32);
-            let query = match until {
-                None => query.key_condition_expression("schedule_id = :id"),
-                Some(until) => query
-                    .key_condition_expression("schedule_id = :id AND run_at <= :until")
-                    .expression_attribute_values(":until", text(behind(until))),
-            };
-            let page = query.set_exclusive_start_key(start).send().await;
-            let page = page.map_err(sdk(format!("read newest runs of {id}")))?;
-            for item in page.items.unwrap_or_default() {
-                found.push(read_trace(item)?);
-            }
-            start = page.last_evaluated_key;
-            if start.is_none() || found.len() >= limit {
-                return Ok(found);
-            }
-        }
+        let take = |item| {
+            found.push(read_trace(item)?);
+            paging::until(&found, limit)
+        };
+        paging::each(query, format!("read newest runs of {id}"), take).await?;
+        Ok(found)
     }
 
     fn query_changes(&self, id: &ScheduleId) -> QueryFluentBuilder {

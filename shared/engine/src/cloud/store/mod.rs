@@ -14,6 +14,7 @@ mod expression;
 mod history;
 mod limits;
 mod listing;
+mod paging;
 mod queued;
 mod runs;
 mod schedules;
@@ -28,7 +29,10 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::types::{
+    AttributeValue, KeysAndAttributes, ReturnValuesOnConditionCheckFailure,
+};
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::Instant;
 use chrono::TimeDelta;
@@ -140,6 +144,36 @@ impl Store {
             }
         }
         Ok(found)
+    }
+
+    /// Puts an item under a condition. Answers with the item that is in its way, if there is one.
+    async fn put_if(
+        &self,
+        table: &str,
+        item: Item,
+        condition: &str,
+        given: Option<(&str, AttributeValue)>,
+        doing: &str,
+    ) -> Result<Option<Item>, Fault> {
+        let mut request = self
+            .client
+            .put_item()
+            .table_name(table)
+            .set_item(Some(item))
+            .condition_expression(condition)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        if let Some((place, value)) = given {
+            request = request.expression_attribute_values(place, value);
+        }
+        match request.send().boxed().await {
+            Ok(_) => Ok(None),
+            Err(error) => match error.as_service_error() {
+                Some(PutItemError::ConditionalCheckFailedException(refusal)) => {
+                    Ok(Some(refusal.item().cloned().unwrap_or_default()))
+                }
+                _ => Err(sdk(doing)(error)),
+            },
+        }
     }
 
     fn due_shard(&self, id: &ScheduleId) -> AttributeValue {

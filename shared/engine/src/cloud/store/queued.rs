@@ -4,12 +4,12 @@ use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{self, Instant};
 use belfry_core::run::{Run, Status};
 use chrono::Duration;
-use futures::FutureExt;
 
 use super::expression::Update;
+use super::paging::{self, until};
 use super::runs::read_run;
 use super::{Store, conditions, text};
-use crate::fault::{Fault, sdk};
+use crate::fault::Fault;
 
 /// Where to look for waiting runs of a schedule whose clock knows of no turn yet.
 const LOOK_BACK: Duration = Duration::hours(2);
@@ -65,37 +65,27 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<Run>, Fault> {
         let places: Vec<_> = (0..statuses.len()).map(|n| format!(":s{n}")).collect();
-        let mut found = Vec::new();
-        let mut start = None;
-        loop {
-            let mut query = self
-                .client
-                .query()
-                .table_name(&self.runs)
-                .consistent_read(true)
-                .key_condition_expression("schedule_id = :id AND run_at BETWEEN :from AND :to")
-                .filter_expression(format!("#status IN ({})", places.join(", ")))
-                .expression_attribute_names("#status", "status")
-                .expression_attribute_values(":id", text(schedule.as_str()))
-                .expression_attribute_values(":from", text(from))
-                .expression_attribute_values(":to", text(to))
-                .set_exclusive_start_key(start);
-            for (place, status) in places.iter().zip(statuses) {
-                query = query.expression_attribute_values(place, text(status.as_str()));
-            }
-            let page =
-                query.send().boxed().await.map_err(sdk(format!("read runs of {schedule}")))?;
-            for item in page.items.unwrap_or_default() {
-                found.push(read_run(item)?);
-                if found.len() == limit {
-                    return Ok(found);
-                }
-            }
-            start = page.last_evaluated_key;
-            if start.is_none() {
-                return Ok(found);
-            }
+        let mut query = self
+            .client
+            .query()
+            .table_name(&self.runs)
+            .consistent_read(true)
+            .key_condition_expression("schedule_id = :id AND run_at BETWEEN :from AND :to")
+            .filter_expression(format!("#status IN ({})", places.join(", ")))
+            .expression_attribute_names("#status", "status")
+            .expression_attribute_values(":id", text(schedule.as_str()))
+            .expression_attribute_values(":from", text(from))
+            .expression_attribute_values(":to", text(to));
+        for (place, status) in places.iter().zip(statuses) {
+            query = query.expression_attribute_values(place, text(status.as_str()));
         }
+        let mut found = Vec::new();
+        let take = |item| {
+            found.push(read_run(item)?);
+            until(&found, limit)
+        };
+        paging::each(query, format!("read runs of {schedule}"), take).await?;
+        Ok(found)
     }
 }
 

@@ -1,6 +1,5 @@
 //! Runs: the claim of a fire, the claim of a launch, the outcome, and the history.
 
-use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure};
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{self, Instant};
@@ -12,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::clocks::{is_refused, refused_item};
 use super::expression::Update;
+use super::paging::{self, until};
 use super::{FORMAT, Item, Store, conditions, number, part_key, run_key, string, text};
 use crate::cloud::store::tables::{EXPIRES_AT, RUN_AT, SCHEDULE_ID, SWEEP};
 use crate::fault::{Fault, Unreadable, sdk};
@@ -120,32 +120,16 @@ pub struct History {
 impl Store {
     /// Records a fire if nobody has: the put is the claim of that fire.
     pub async fn put_run(&self, run: &Run) -> Result<Put, Fault> {
-        let doing = || format!("claim fire {}", run.id);
-        let item = self.run_item(run)?;
-        let put = self
-            .client
-            .put_item()
-            .table_name(&self.runs)
-            .set_item(Some(item))
-            .condition_expression(conditions::FIRE_IS_UNCLAIMED)
-            .expression_attribute_values(":revision", number(run.revision))
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-            .send()
-            .boxed()
-            .await;
-        match put {
-            Ok(_) => Ok(Put::New),
-            Err(error) => match error.as_service_error() {
-                Some(PutItemError::ConditionalCheckFailedException(refusal)) => {
-                    let old = read_run(refusal.item().cloned().unwrap_or_default())?;
-                    Ok(match old.status {
-                        Status::Enqueued => Put::Unlaunched(Box::new(old)),
-                        _ => Put::Beyond(Box::new(old)),
-                    })
-                }
-                _ => Err(sdk(doing())(error)),
+        let (doing, item) = (format!("claim fire {}", run.id), self.run_item(run)?);
+        let given = Some((":revision", number(run.revision)));
+        let condition = conditions::FIRE_IS_UNCLAIMED;
+        Ok(match self.put_if(&self.runs, item, condition, given, &doing).await? {
+            None => Put::New,
+            Some(old) => match read_run(old)? {
+                old if old.status == Status::Enqueued => Put::Unlaunched(Box::new(old)),
+                old => Put::Beyond(Box::new(old)),
             },
-        }
+        })
     }
 
     /// What is put of a fire.
@@ -171,32 +155,19 @@ impl Store {
         id: &RunId,
         now: Instant,
     ) -> Result<RunId, Fault> {
-        let doing = || format!("remember the key of {id}");
+        let doing = format!("remember the key of {id}");
         let mut item =
             part_key(&id.schedule_id, &format!("trigger#{}", hex::encode(Sha256::digest(key))));
         item.insert("run_id".into(), text(id.to_string()));
         item.insert(FORMAT.0.into(), number(FORMAT.1));
         item.insert(EXPIRES_AT.into(), number((now + Duration::days(1)).timestamp()));
-        let put = self
-            .client
-            .put_item()
-            .table_name(&self.schedules)
-            .set_item(Some(item))
-            .condition_expression(conditions::KEY_IS_NEW)
-            .expression_attribute_values(":now", number(now.timestamp()))
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-            .send()
-            .boxed()
-            .await;
-        match put {
-            Ok(_) => Ok(id.clone()),
-            Err(error) => match error.as_service_error() {
-                Some(PutItemError::ConditionalCheckFailedException(refusal)) => {
-                    let old = refusal.item().and_then(|item| string(item, "run_id")?.parse().ok());
-                    old.ok_or_else(|| Fault::new(doing(), Unreadable("its run".to_owned())))
-                }
-                _ => Err(sdk(doing())(error)),
-            },
+        let given = Some((":now", number(now.timestamp())));
+        match self.put_if(&self.schedules, item, conditions::KEY_IS_NEW, given, &doing).await? {
+            None => Ok(id.clone()),
+            Some(old) => {
+                let old = string(&old, "run_id").and_then(|run_id| run_id.parse().ok());
+                old.ok_or_else(|| Fault::new(doing, Unreadable("its run".to_owned())))
+            }
         }
     }
 
@@ -350,45 +321,36 @@ impl Store {
         if to < from || cursor.is_some_and(|cursor| *cursor < from) {
             return Ok(History { runs: Vec::new(), cursor: None });
         }
+        let mut query = self
+            .client
+            .query()
+            .table_name(&self.runs)
+            .key_condition_expression("schedule_id = :id AND run_at BETWEEN :from AND :to")
+            .expression_attribute_values(":id", text(schedule.as_str()))
+            .expression_attribute_values(":from", text(&from))
+            .expression_attribute_values(":to", text(&to))
+            .scan_index_forward(false)
+            .set_exclusive_start_key(cursor.map(|cursor| {
+                let schedule_id = (SCHEDULE_ID.into(), text(schedule.as_str()));
+                Item::from([schedule_id, (RUN_AT.into(), text(cursor))])
+            }));
+        query = match wanted.status {
+            None => query.limit(wanted.limit as i32),
+            Some(status) => query
+                .filter_expression("#status = :status")
+                .expression_attribute_names("#status", "status")
+                .expression_attribute_values(":status", text(status.as_str())),
+        };
         let mut runs = Vec::new();
-        let mut start = cursor.map(|cursor| {
-            Item::from([
-                (SCHEDULE_ID.into(), text(schedule.as_str())),
-                (RUN_AT.into(), text(cursor)),
-            ])
-        });
-        loop {
-            let mut query = self
-                .client
-                .query()
-                .table_name(&self.runs)
-                .key_condition_expression("schedule_id = :id AND run_at BETWEEN :from AND :to")
-                .expression_attribute_values(":id", text(schedule.as_str()))
-                .expression_attribute_values(":from", text(&from))
-                .expression_attribute_values(":to", text(&to))
-                .scan_index_forward(false)
-                .set_exclusive_start_key(start);
-            query = match wanted.status {
-                None => query.limit((wanted.limit - runs.len()) as i32),
-                Some(status) => query
-                    .filter_expression("#status = :status")
-                    .expression_attribute_names("#status", "status")
-                    .expression_attribute_values(":status", text(status.as_str())),
-            };
-            let page =
-                query.send().boxed().await.map_err(sdk(format!("read history of {schedule}")))?;
-            for item in page.items.unwrap_or_default() {
-                runs.push(read_run(item)?);
-                if runs.len() == wanted.limit {
-                    let cursor = runs.last().map(|run: &Run| run.id.sort_key());
-                    return Ok(History { runs, cursor });
-                }
-            }
-            start = page.last_evaluated_key;
-            if start.is_none() {
-                return Ok(History { runs, cursor: None });
-            }
-        }
+        let take = |item| {
+            runs.push(read_run(item)?);
+            until(&runs, wanted.limit)
+        };
+        paging::each(query, format!("read history of {schedule}"), take).await?;
+        // A full page may be the last; the next one is empty then.
+        let is_full = runs.len() >= wanted.limit;
+        let cursor = runs.last().filter(|_| is_full).map(|run| run.id.sort_key());
+        Ok(History { runs, cursor })
     }
 }
 

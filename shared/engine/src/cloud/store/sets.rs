@@ -5,6 +5,7 @@ use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem};
 use belfry_core::id::{ScheduleId, SetName};
 
 use super::limits::owner_key;
+use super::paging;
 use super::{FORMAT, Item, Store, number, string};
 use crate::cloud::store::tables::{PART, SCHEDULE_ID};
 use crate::fault::{Fault, sdk};
@@ -21,26 +22,16 @@ impl Store {
     ) -> Result<Vec<(SetName, ScheduleId)>, Fault> {
         let prefix = set.map_or_else(|| MEMBER.to_owned(), |set| format!("{MEMBER}{set}#"));
         let key = owner_key(owner, &prefix);
-        let doing = || format!("read the sets of {owner}");
-        let mut found = Vec::new();
-        let mut start = None;
-        loop {
-            let query = self
-                .client
-                .query()
-                .table_name(&self.schedules)
-                .key_condition_expression("schedule_id = :owner AND begins_with(sk, :prefix)")
-                .expression_attribute_values(":owner", key[SCHEDULE_ID].clone())
-                .expression_attribute_values(":prefix", key[PART].clone())
-                .consistent_read(true)
-                .set_exclusive_start_key(start);
-            let page = query.send().await.map_err(sdk(doing()))?;
-            found.extend(page.items().iter().filter_map(read_member));
-            start = page.last_evaluated_key;
-            if start.is_none() {
-                return Ok(found);
-            }
-        }
+        let query = self
+            .client
+            .query()
+            .table_name(&self.schedules)
+            .key_condition_expression("schedule_id = :owner AND begins_with(sk, :prefix)")
+            .expression_attribute_values(":owner", key[SCHEDULE_ID].clone())
+            .expression_attribute_values(":prefix", key[PART].clone())
+            .consistent_read(true);
+        let items = paging::all(query, format!("read the sets of {owner}")).await?;
+        Ok(items.iter().filter_map(read_member).collect())
     }
 
     /// Makes a schedule a member.

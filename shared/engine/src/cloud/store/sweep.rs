@@ -6,6 +6,7 @@ use belfry_core::run::{Run, Status};
 use chrono::{Duration, DurationRound};
 
 use super::expression::Update;
+use super::paging;
 use super::runs::{Outcome, read_run, reason, time, unlaunched};
 use super::{FORMAT, Item, MAX_BATCH, Store, conditions, number, string, text};
 use crate::cloud::store::tables::{
@@ -26,33 +27,24 @@ impl Store {
         minute: Instant,
         shard: u32,
     ) -> Result<Vec<Result<Run, Fault>>, Fault> {
-        let mut found = Vec::new();
-        let mut start = None;
-        loop {
-            let page = self
-                .client
-                .query()
-                .table_name(&self.runs)
-                .index_name(SWEEP_INDEX)
-                .key_condition_expression("#sweep = :sweep")
-                .expression_attribute_names("#sweep", SWEEP)
-                .expression_attribute_values(":sweep", text(bucket(minute, shard)))
-                .limit(MAX_BATCH as i32)
-                .set_exclusive_start_key(start)
-                .send()
-                .await
-                .map_err(sdk("query the sweep"))?;
-            let mut keys = page.items.unwrap_or_default();
-            for key in &mut keys {
-                key.retain(|name, _| name == SCHEDULE_ID || name == RUN_AT);
-            }
-            let runs = self.get_all(&self.runs, keys, true).await?;
-            found.extend(runs.into_iter().map(read_run));
-            start = page.last_evaluated_key;
-            if start.is_none() {
-                return Ok(found);
-            }
+        let query = self
+            .client
+            .query()
+            .table_name(&self.runs)
+            .index_name(SWEEP_INDEX)
+            .key_condition_expression("#sweep = :sweep")
+            .expression_attribute_names("#sweep", SWEEP)
+            .expression_attribute_values(":sweep", text(bucket(minute, shard)));
+        let mut keys = paging::all(query, "query the sweep".to_owned()).await?;
+        for key in &mut keys {
+            key.retain(|name, _| name == SCHEDULE_ID || name == RUN_AT);
         }
+        let mut found = Vec::with_capacity(keys.len());
+        for some in keys.chunks(MAX_BATCH) {
+            let runs = self.get_all(&self.runs, some.to_vec(), true).await?;
+            found.extend(runs.into_iter().map(read_run));
+        }
+        Ok(found)
     }
 
     /// Has recovery look at a run again, not before `look_at`.

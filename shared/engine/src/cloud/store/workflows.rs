@@ -1,7 +1,5 @@
 //! Workflow versions: written once, read by the launcher.
 
-use aws_sdk_dynamodb::operation::put_item::PutItemError;
-use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 use belfry_core::id::WorkflowId;
 use belfry_core::workflow::{Completion, Target, Workflow};
 use futures::FutureExt;
@@ -47,30 +45,17 @@ const OWNERSHIP: u32 = 0;
 impl Store {
     /// Makes a workflow `owner`'s, unless it is somebody's already. Answers with whose it is.
     pub async fn claim_workflow(&self, id: &WorkflowId, owner: &str) -> Result<String, Fault> {
-        let doing = || format!("claim workflow {id}");
+        let doing = format!("claim workflow {id}");
         let mut item = version_key(id, OWNERSHIP);
         item.insert(USER_ID.into(), text(owner));
         item.insert(FORMAT.0.into(), number(FORMAT.1));
-        let put = self
-            .client
-            .put_item()
-            .table_name(&self.workflows)
-            .set_item(Some(item))
-            .condition_expression(conditions::VERSION_IS_NEW)
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-            .send()
-            .boxed()
-            .await;
-        match put {
-            Ok(_) => Ok(owner.to_owned()),
-            Err(error) => match error.as_service_error() {
-                Some(PutItemError::ConditionalCheckFailedException(refusal)) => {
-                    let has = refusal.item().and_then(|item| string(item, USER_ID));
-                    let unreadable = || Fault::new(doing(), Unreadable("its owner".to_owned()));
-                    has.map(str::to_owned).ok_or_else(unreadable)
-                }
-                _ => Err(sdk(doing())(error)),
-            },
+        let condition = conditions::VERSION_IS_NEW;
+        match self.put_if(&self.workflows, item, condition, None, &doing).await? {
+            None => Ok(owner.to_owned()),
+            Some(old) => {
+                let has = string(&old, USER_ID).map(str::to_owned);
+                has.ok_or_else(|| Fault::new(doing, Unreadable("its owner".to_owned())))
+            }
         }
     }
 
@@ -100,27 +85,14 @@ impl Store {
         let mut item: Item = serde_dynamo::to_item(workflow).map_err(|e| Fault::new(doing(), e))?;
         item.extend(version_key(id, version));
         item.insert(FORMAT.0.into(), number(FORMAT.1));
-        let put = self
-            .client
-            .put_item()
-            .table_name(&self.workflows)
-            .set_item(Some(item))
-            .condition_expression(conditions::VERSION_IS_NEW)
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-            .send()
-            .boxed()
-            .await;
-        match put {
-            Ok(_) => Ok(Published::New),
-            Err(error) => match error.as_service_error() {
-                Some(PutItemError::ConditionalCheckFailedException(refusal)) => {
-                    let old = refusal.item().cloned().map(read_workflow).transpose()?;
-                    let same = old.is_some_and(|(_, old)| old == *workflow);
-                    Ok(if same { Published::Same } else { Published::Different })
-                }
-                _ => Err(sdk(doing())(error)),
+        let condition = conditions::VERSION_IS_NEW;
+        Ok(match self.put_if(&self.workflows, item, condition, None, &doing()).await? {
+            None => Published::New,
+            Some(old) => match read_workflow(old)?.1 == *workflow {
+                true => Published::Same,
+                false => Published::Different,
             },
-        }
+        })
     }
 
     /// A workflow version.
