@@ -4,12 +4,13 @@ use std::str::FromStr;
 
 use belfry_core::fire::plan::Horizon;
 use belfry_core::guard::access::is_user;
-use belfry_core::guard::network::{Network, NotANetwork, Reachable};
+use belfry_core::guard::network::Reachable;
 use belfry_core::guard::quota::Quota;
 use belfry_core::recovery::Limits;
 use belfry_core::schedule::definition::House;
 use belfry_core::schedule::{Catchup, Overlap};
 use chrono::Duration;
+use ipnet::IpNet;
 use serde::de::DeserializeOwned;
 
 /// Everything a deployment decides.
@@ -251,11 +252,10 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
         text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
     }
 
-    fn networks(&mut self, name: &'static str) -> Vec<Network> {
-        let read: Result<_, NotANetwork> =
-            self.list(name).iter().map(|item| item.parse()).collect();
-        read.unwrap_or_else(|problem| {
-            self.problem(name, problem.to_string());
+    fn networks(&mut self, name: &'static str) -> Vec<IpNet> {
+        let read: Result<_, _> = self.list(name).iter().map(|item| item.parse()).collect();
+        read.unwrap_or_else(|_| {
+            self.problem(name, "must be networks such as 10.0.0.0/8 or fd00::/8");
             Vec::new()
         })
     }

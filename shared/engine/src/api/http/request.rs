@@ -1,5 +1,6 @@
 //! Requests and answers, read from and written to API Gateway's events.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use aws_lambda_events::apigw::{ApiGatewayV2httpRequest, ApiGatewayV2httpResponse};
@@ -8,6 +9,7 @@ use aws_lambda_events::http::{HeaderMap, HeaderValue};
 use belfry_core::encoding::cut;
 use belfry_core::guard::access::{Scopes, is_user};
 use belfry_core::schedule::change::Origin;
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use super::problem::Problem;
@@ -171,19 +173,9 @@ fn caller(claims: &HashMap<String, String>, origin: Origin) -> Option<Caller> {
     })
 }
 
+/// A text of a URL without its escapes. Broken ones stay as they are.
 pub(super) fn decode(text: &str) -> Option<String> {
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut place = 0;
-    while place < bytes.len() {
-        let escaped = (bytes[place] == b'%')
-            .then(|| text.get(place + 1..place + 3))
-            .flatten()
-            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        decoded.push(escaped.unwrap_or(bytes[place]));
-        place += if escaped.is_some() { 3 } else { 1 };
-    }
-    String::from_utf8(decoded).ok()
+    percent_decode_str(text).decode_utf8().ok().map(Cow::into_owned)
 }
 
 fn decode_base64(text: &str) -> Result<Vec<u8>, Problem> {
