@@ -63,19 +63,16 @@ async function findings(page) {
     );
 }
 
-test(
-  "axe-core finds nothing serious on any screen, light or dark, wide or narrow, nor in a dialog",
-  LIMIT,
-  () =>
-    furnished(async (system, screens) => {
-      for (const colorScheme of ["light", "dark"]) {
-        // Only here: the page's policy would keep axe-core out too.
-        await inConsole(system, ({ page, go }) => looked(page, go, screens, colorScheme), {
-          colorScheme,
-          bypassCSP: true,
-        });
-      }
-    }),
+test("axe-core finds nothing serious on any screen, theme, width or dialog", LIMIT, () =>
+  furnished(async (system, screens) => {
+    for (const colorScheme of ["light", "dark"]) {
+      // Only here: the page's policy would keep axe-core out too.
+      await inConsole(system, ({ page, go }) => looked(page, go, screens, colorScheme), {
+        colorScheme,
+        bypassCSP: true,
+      });
+    }
+  }),
 );
 
 async function looked(page, go, screens, theme) {
@@ -105,60 +102,57 @@ async function looked(page, go, screens, theme) {
   await judge("signing in");
 }
 
-test(
-  "the keyboard alone reaches everything, sees where it is, and is not moved by what comes in",
-  LIMIT,
-  () =>
-    furnished(async (system) => {
-      await inConsole(system, async ({ page, go }) => {
-        await go("#/schedules");
-        await page.locator('[data-schedule="beat"]').waitFor();
-        const reached = new Set();
-        for (let press = 0; press < 60; press += 1) {
-          await page.keyboard.press("Tab");
-          const { name, visible } = await page.evaluate(() => {
-            const held = document.activeElement;
-            const style = getComputedStyle(held);
-            return {
-              name: held.getAttribute("aria-label") || held.textContent,
-              visible: held === document.body || style.outlineStyle !== "none",
-            };
-          });
-          assert.ok(visible, `${name} does not show that it has the focus`);
-          reached.add(name);
-        }
-        for (const name of [
-          "Skip to the content",
-          "Schedules",
-          "Overview",
-          "Search schedules",
-          "Status",
-          "Choose all",
-          "Beat",
-          "Pause Beat",
-          "Run now: Beat",
-          "Resume quiet",
-        ]) {
-          assert.ok(reached.has(name), `${name} cannot be reached: ${[...reached].join(", ")}`);
-        }
-        const pause = page.getByRole("button", { name: "Pause Beat" });
-        await pause.focus();
-        // The list is drawn anew every few seconds.
-        await page.waitForResponse((response) => response.url().includes("/api/v1/schedules?"));
-        await page.waitForResponse((response) => response.url().includes("/api/v1/schedules?"));
-        assert.equal(
-          await page.evaluate(() => document.activeElement.getAttribute("aria-label")),
-          "Pause Beat",
-        );
-        await page.keyboard.press("Enter");
-        await page.getByRole("dialog").waitFor();
-        await page.keyboard.press("Escape");
-        await page.getByRole("dialog").waitFor({ state: "detached" });
-      });
-    }),
+test("the keyboard reaches everything, and polling does not move the focus", LIMIT, () =>
+  furnished(async (system) => {
+    await inConsole(system, async ({ page, go }) => {
+      await go("#/schedules");
+      await page.locator('[data-schedule="beat"]').waitFor();
+      const reached = new Set();
+      for (let press = 0; press < 60; press += 1) {
+        await page.keyboard.press("Tab");
+        const { name, visible } = await page.evaluate(() => {
+          const held = document.activeElement;
+          const style = getComputedStyle(held);
+          return {
+            name: held.getAttribute("aria-label") || held.textContent,
+            visible: held === document.body || style.outlineStyle !== "none",
+          };
+        });
+        assert.ok(visible, `${name} does not show that it has the focus`);
+        reached.add(name);
+      }
+      for (const name of [
+        "Skip to the content",
+        "Schedules",
+        "Overview",
+        "Search schedules",
+        "Status",
+        "Choose all",
+        "Beat",
+        "Pause Beat",
+        "Run now: Beat",
+        "Resume quiet",
+      ]) {
+        assert.ok(reached.has(name), `${name} cannot be reached: ${[...reached].join(", ")}`);
+      }
+      const pause = page.getByRole("button", { name: "Pause Beat" });
+      await pause.focus();
+      // The list is drawn again every few seconds.
+      await page.waitForResponse((response) => response.url().includes("/api/v1/schedules?"));
+      await page.waitForResponse((response) => response.url().includes("/api/v1/schedules?"));
+      assert.equal(
+        await page.evaluate(() => document.activeElement.getAttribute("aria-label")),
+        "Pause Beat",
+      );
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog").waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    });
+  }),
 );
 
-test("the switch goes from the system's theme to light and dark and is remembered", LIMIT, () =>
+test("the theme switch goes from system to light to dark and is remembered", LIMIT, () =>
   withSystem(async (system) => {
     await inConsole(
       system,

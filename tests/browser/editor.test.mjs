@@ -1,11 +1,11 @@
-// The editor points at what is wrong, and shows what a save would do before it does it.
+// The editor shows mistakes at their fields, and what a save would do before it is saved.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LIMIT, inConsole } from "./browser.mjs";
 import { withSystem } from "./system.mjs";
 
-test("mistakes are told where they are, while they are typed and when they are saved", LIMIT, () =>
+test("a mistake is shown at its field, while typing and on saving", LIMIT, () =>
   withSystem(async (system) => {
     await inConsole(system, async ({ page, go }) => {
       await go("#/new");
@@ -52,52 +52,49 @@ test("a zone is found by the keyboard, and fires are shown in it and here", LIMI
   }),
 );
 
-test(
-  "an edit shows the fires that come and go before it is saved, and loses to whoever was faster",
-  LIMIT,
-  () =>
-    withSystem(async (system) => {
-      await system.call("PUT", "/schedules/report", {
-        workflow_id: "demo",
-        cron_expr: "0 9 * * *",
-        payload: { month: 11 },
-        pause_after_failures: 7,
-        tags: { team: "data" },
-      });
-      await inConsole(system, async ({ page, go }) => {
-        await go("#/schedules/report/edit");
-        await page.getByLabel("Expression").fill("0 9 * * MON-FRI");
-        await page.getByLabel("Name", { exact: true }).fill("Weekdays");
-        await page.getByRole("button", { name: "Review and save" }).click();
-        const dialog = page.getByRole("dialog");
-        await dialog.getByText("Fires of the next 90 days").waitFor();
-        assert.match(
-          await dialog.locator("tr", { hasText: "removed" }).innerText(),
-          /removed\s+2[4-6]/,
-        );
-        assert.match(await dialog.innerText(), /cron_expr: 0 9 \* \* \* → 0 9 \* \* MON-FRI/);
-        assert.equal(
-          (await system.call("GET", "/schedules/report")).revision,
-          1,
-          "nothing is saved yet",
-        );
-        await dialog.getByRole("button", { name: "Save" }).click();
-        await page.getByRole("heading", { name: "Weekdays", level: 1 }).waitFor();
-        const saved = await system.call("GET", "/schedules/report");
-        assert.deepEqual(
-          [saved.cron_expr, saved.pause_after_failures, saved.payload, saved.tags],
-          ["0 9 * * MON-FRI", 7, { month: 11 }, { team: "data" }],
-        );
+test("an edit shows its diff before it is saved, and loses to a newer one", LIMIT, () =>
+  withSystem(async (system) => {
+    await system.call("PUT", "/schedules/report", {
+      workflow_id: "demo",
+      cron_expr: "0 9 * * *",
+      payload: { month: 11 },
+      pause_after_failures: 7,
+      tags: { team: "data" },
+    });
+    await inConsole(system, async ({ page, go }) => {
+      await go("#/schedules/report/edit");
+      await page.getByLabel("Expression").fill("0 9 * * MON-FRI");
+      await page.getByLabel("Name", { exact: true }).fill("Weekdays");
+      await page.getByRole("button", { name: "Review and save" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByText("Fires of the next 90 days").waitFor();
+      assert.match(
+        await dialog.locator("tr", { hasText: "removed" }).innerText(),
+        /removed\s+2[4-6]/,
+      );
+      assert.match(await dialog.innerText(), /cron_expr: 0 9 \* \* \* → 0 9 \* \* MON-FRI/);
+      assert.equal(
+        (await system.call("GET", "/schedules/report")).revision,
+        1,
+        "nothing is saved yet",
+      );
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await page.getByRole("heading", { name: "Weekdays", level: 1 }).waitFor();
+      const saved = await system.call("GET", "/schedules/report");
+      assert.deepEqual(
+        [saved.cron_expr, saved.pause_after_failures, saved.payload, saved.tags],
+        ["0 9 * * MON-FRI", 7, { month: 11 }, { team: "data" }],
+      );
 
-        await page.getByRole("link", { name: "Edit" }).click();
-        await page.getByLabel("Name", { exact: true }).fill("Mine");
-        await system.call("PATCH", "/schedules/report", { name: "Theirs" });
-        await page.getByRole("button", { name: "Review and save" }).click();
-        await dialog.getByRole("button", { name: "Save" }).click();
-        await dialog.getByText(/somebody changed the schedule meanwhile/).waitFor();
-        assert.equal((await system.call("GET", "/schedules/report")).name, "Theirs");
-      });
-    }),
+      await page.getByRole("link", { name: "Edit" }).click();
+      await page.getByLabel("Name", { exact: true }).fill("Mine");
+      await system.call("PATCH", "/schedules/report", { name: "Theirs" });
+      await page.getByRole("button", { name: "Review and save" }).click();
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await dialog.getByText(/the schedule was changed since you opened it/).waitFor();
+      assert.equal((await system.call("GET", "/schedules/report")).name, "Theirs");
+    });
+  }),
 );
 
 test("a schedule that only follows another can be opened, edited and saved", LIMIT, () =>

@@ -73,10 +73,15 @@ const FILES: &[File] = files![
     "dom.js",
     "editor/builder.js",
     "editor/diff.js",
+    "editor/draft.js",
+    "editor/fields.js",
     "editor/payload.js",
     "editor/policies.js",
     "editor/preview.js",
+    "editor/save.js",
     "editor/tags.js",
+    "editor/timing.js",
+    "editor/what.js",
     "editor/zone.js",
     "icon.svg",
     "index.html",
@@ -93,8 +98,11 @@ const FILES: &[File] = files![
     "parts/history.js",
     "parts/icons.js",
     "parts/ledger.js",
+    "parts/polled.js",
     "parts/rows.js",
+    "parts/sheet.js",
     "parts/states.js",
+    "parts/table.js",
     "parts/theme.js",
     "parts/toast.js",
     "router.js",
@@ -149,5 +157,51 @@ mod tests {
         assert_eq!(of("css/base.css"), "text/css; charset=utf-8");
         assert_eq!(of("icon.svg"), "image/svg+xml");
         assert_eq!(of("main.js"), "text/javascript; charset=utf-8");
+    }
+
+    /// The names in a table of the vocabulary, such as `RUN` in `words.js`.
+    fn words(table: &str) -> Vec<&'static str> {
+        let (_, after) =
+            file("words.js").unwrap().text.split_once(&format!("const {table} = {{\n")).unwrap();
+        let (table, _) = after.split_once("\n};").unwrap();
+        let entries = table.lines().filter_map(|line| line.strip_prefix("  ")?.split_once(':'));
+        entries.map(|(name, _)| name).filter(|name| !name.starts_with(' ')).collect()
+    }
+
+    #[test]
+    fn the_vocabulary_has_a_sentence_for_every_reason_of_a_run() {
+        use belfry_core::run::Reason::{self, *};
+        let all = [
+            Missed,
+            Overlap,
+            QueueFull,
+            Paused,
+            Deleted,
+            Superseded,
+            Cancelled,
+            Upstream,
+            LaunchFailed,
+            WorkflowMissing,
+            Executor,
+            Timeout,
+            Lost,
+        ];
+        // Does not compile when a reason is added: the list above needs it too.
+        let _complete = |reason: Reason| match reason {
+            Missed | Overlap | QueueFull | Paused | Deleted | Superseded | Cancelled => (),
+            Upstream | LaunchFailed | WorkflowMissing | Executor | Timeout | Lost => (),
+        };
+        let names = all.map(|reason| serde_json::to_value(reason).unwrap());
+        assert_eq!(serde_json::json!(words("REASONS")), serde_json::json!(names));
+    }
+
+    #[test]
+    fn the_vocabulary_has_a_word_for_every_status_of_a_run() {
+        use belfry_core::run::Status::{self, *};
+        let all = [Enqueued, Queued, Started, Success, Failed, Skipped, Abandoned];
+        let _complete = |status: Status| match status {
+            Enqueued | Queued | Started | Success | Failed | Skipped | Abandoned => (),
+        };
+        assert_eq!(words("RUN"), all.map(Status::as_str));
     }
 }

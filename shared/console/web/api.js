@@ -1,11 +1,11 @@
-// The API: every call the console makes. Nothing here is the console's own; curl can do it too.
+// The API: every call the console makes. The console has no API of its own; curl can do the same.
 
 import { token } from "./session.js";
 
 /** `/api/v1` beside the console, behind the name of the stage if there is one. */
 const BASE = new URL("api/v1/", document.baseURI);
 
-/** A refusal, as the API tells it (RFC 9457). */
+/** An error answer of the API (RFC 9457). */
 class Problem extends Error {
   constructor(status, body) {
     super(body.detail || body.title || `the API answered ${status}`);
@@ -13,7 +13,7 @@ class Problem extends Error {
     this.errors = Array.isArray(body.errors) ? body.errors : [];
   }
 
-  /** All of it in one sentence. */
+  /** All problems in one sentence. */
   get sentence() {
     const fields = this.errors.map(({ field, message }) =>
       field ? `${field}: ${message}` : message,
@@ -24,7 +24,7 @@ class Problem extends Error {
 
 let onSignedOut = () => {};
 
-/** Says whom to tell when the API wants a (better) token. */
+/** Sets the function that is called when the API answers 401. */
 export function whenSignedOut(listener) {
   onSignedOut = listener;
 }
@@ -55,7 +55,7 @@ export async function call(method, path, { query, body, headers, signal } = {}) 
     });
   } catch (failure) {
     if (failure.name === "AbortError") throw failure;
-    throw new Problem(0, { detail: "the API cannot be reached; trying again" });
+    throw new Problem(0, { detail: "the API cannot be reached; the console tries again" });
   }
   const text = await answer.text();
   const read = parse(text);

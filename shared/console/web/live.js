@@ -1,10 +1,10 @@
-// Looking again: a screen asks for what it shows every few seconds, while somebody looks.
+// Asking again: a screen repeats its calls every few seconds while its tab is visible.
 
 /**
- * Calls `look` now and again every `ms`, never twice at once, not while the tab is hidden, until
- * `signal` says that the screen is gone.
+ * Calls `look` now and then every `ms`, never twice at once and not while the tab is hidden, until
+ * `signal` is aborted because the user left the screen.
  * @param {() => Promise<void>} look
- * @returns {() => Promise<void>} looks at once
+ * @returns {() => Promise<void>} calls `look` at once
  */
 export function live(look, ms, signal) {
   let timer = null;
@@ -34,7 +34,7 @@ export function live(look, ms, signal) {
   };
 }
 
-/** Calls `act` when the calls have stopped for `ms`. */
+/** A function that calls `act` once, `ms` after it was called last. */
 export function settled(act, ms) {
   let timer = null;
   return (...given) => {

@@ -25,7 +25,7 @@ const TITLES = {
 const app = document.getElementById("app");
 let leaving = new AbortController();
 
-/** A dialog belongs to the screen that asked. */
+/** Ends the calls of the screen and closes its dialogs. */
 function leaveScreen() {
   leaving.abort();
   leaving = new AbortController();
@@ -98,7 +98,7 @@ function bar(screen) {
   );
 }
 
-/** The `#` belongs to the router, so this link moves the focus itself. */
+/** The router owns the `#` of the address, so this link moves the focus itself. */
 function skip(event) {
   event.preventDefault();
   document.getElementById("main").focus();

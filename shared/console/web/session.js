@@ -16,8 +16,8 @@ export function signOut() {
 }
 
 /**
- * Takes a token out of a link such as `/console#token=...`, which `belfry dev` prints. It leaves
- * the address at once, so that nobody copies it along.
+ * Takes a token out of a link such as `/console#token=...`, which `belfry dev` prints. The token is
+ * removed from the address at once, so that it is not shared with a copied link.
  */
 export function takeTokenFromAddress() {
   const found = /^#\/?token=([^&]+)/.exec(location.hash);
@@ -26,7 +26,7 @@ export function takeTokenFromAddress() {
   history.replaceState(null, "", location.pathname + location.search);
 }
 
-/** Who the token says it is: for display only, the API decides. */
+/** The subject of the token, for display only: the API checks the token. */
 export function subject() {
   try {
     const body = token().split(".")[1].replaceAll("-", "+").replaceAll("_", "/");

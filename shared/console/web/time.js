@@ -1,6 +1,6 @@
 // Times as people read them: in a zone, and from now.
 
-/** The zone of whoever looks. */
+/** The time zone of the browser. */
 export const MINE = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
 
 const formats = new Map();
@@ -12,7 +12,7 @@ function format(zone, options) {
     try {
       made = new Intl.DateTimeFormat("en-GB", { timeZone: zone, ...options });
     } catch {
-      // A zone the API knows and this browser does not.
+      // The API knows zones that an older browser does not.
       made = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", ...options });
     }
     formats.set(key, made);
@@ -45,7 +45,7 @@ export function moment(at, zone = MINE) {
   return `${day(at, zone)} ${clock(at, zone)}`;
 }
 
-/** `UTC+1`, as it is then. */
+/** `UTC+1`: the offset at that time. */
 export function offset(at, zone = MINE) {
   const part = format(zone, { timeZoneName: "shortOffset" })
     .formatToParts(new Date(at))
@@ -61,7 +61,7 @@ const UNITS = [
   ["s", 1000],
 ];
 
-/** `2 min`, `1 d 4 h`: at most two units, the small one only beside a small number. */
+/** `2 min`, `1 d 4 h`: at most two units, the smaller one only while the larger is below 10. */
 export function span(ms) {
   const whole = Math.abs(ms);
   if (whole < 1000) return `${Math.round(whole)} ms`;
@@ -80,7 +80,7 @@ export function fromNow(at, now = Date.now()) {
   return away > 0 ? `in ${span(away)}` : `${span(away)} ago`;
 }
 
-/** The text a `datetime-local` field wants, in this browser's zone. */
+/** An instant as the text of a `datetime-local` field, in the browser's zone. */
 export function toField(at) {
   if (!at) return "";
   const date = new Date(at);
@@ -88,7 +88,7 @@ export function toField(at) {
   return local.toISOString().slice(0, 19);
 }
 
-/** What a `datetime-local` field says, as an instant. */
+/** The text of a `datetime-local` field as an instant. */
 export function fromField(text) {
   const date = text ? new Date(text) : null;
   return date && !Number.isNaN(date.getTime()) ? date.toISOString().replace(".000Z", "Z") : null;

@@ -2,7 +2,7 @@
 
 import { s } from "../dom.js";
 import { moment, span } from "../time.js";
-import { tone } from "../parts/badge.js";
+import { status } from "../words.js";
 import { linear, room, steps } from "./scale.js";
 
 const HEIGHT = 150;
@@ -29,17 +29,17 @@ export function dots(points, what) {
       s("line", { class: "axis", x1: LEFT, x2: width, y1: y(value), y2: y(value) }),
       s("text", { x: LEFT - 8, y: y(value) + 4, "text-anchor": "end" }, value ? span(value) : "0"),
     ]),
-    points.map(({ at, value, status }, place) =>
+    points.map((point, place) =>
       s(
         "circle",
         {
           cx: x(place),
-          cy: y(value),
+          cy: y(point.value),
           r: 3,
-          class: `t-${tone(status)}`,
+          class: `t-${status(point.status).tone}`,
           opacity: 0.8,
         },
-        s("title", null, `${moment(at)}: ${span(value)}`),
+        s("title", null, `${moment(point.at)}: ${span(point.value)}`),
       ),
     ),
     s("text", { x: LEFT, y: HEIGHT - 2 }, "older"),

@@ -1,4 +1,4 @@
-// Fires per minute for a day: a row an hour of the clock, a place a minute, the darker the more.
+// Fires per minute for a day: one row per hour, one cell per minute; more fires are darker.
 
 import { h, s } from "../dom.js";
 import { clock, shortClock } from "../time.js";
@@ -58,8 +58,8 @@ export function heat(from, counts) {
 }
 
 /**
- * By rank: where a hundred fires are usual, one more must show as well as one where there are none.
- * The first minute is left out, of which only a part is to come.
+ * The shade follows the rank of a count, not its size: 101 fires must differ from 100 as visibly as
+ * 1 from 0. The first minute is left out because a part of it has passed.
  */
 function shades(counts) {
   const levels = [...new Set(counts.slice(1).filter((count) => count > 0))].sort((a, b) => a - b);

@@ -5,8 +5,8 @@ const PAGE = 1240;
 const NARROW = 720;
 
 /**
- * How wide a chart can be, in pixels, of so many beside each other: drawn at the size they are
- * shown, their texts are as large as all others.
+ * The width of a chart in pixels, with this many charts beside each other. A chart is drawn at the
+ * size at which it is shown, so that its texts are as large as all others.
  */
 export function room(beside = 1) {
   const page = Math.min(innerWidth, PAGE);

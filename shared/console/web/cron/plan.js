@@ -1,9 +1,9 @@
-// A plan: the part of cron that can be drawn. `read` takes it from an expression, `write` makes one.
+// A plan: the part of cron that the builder can draw. `read` turns an expression into a plan, `write` a plan into an expression.
 
 /**
  * @typedef {object} Plan
  * @property {"seconds"|"minutes"|"hours"|"times"} pace how its seconds are found
- * @property {number} step every so many seconds, minutes or hours
+ * @property {number} step the number of seconds, minutes or hours between two fires
  * @property {number} minute the minute of `hours` and `times`
  * @property {number[]} hours the hours of `times`
  * @property {{from: number, to: number}|null} window only in these hours, for the other paces
@@ -56,7 +56,7 @@ export function plain() {
   };
 }
 
-/** @returns {Plan|null} null if the expression says more than a plan can */
+/** @returns {Plan|null} null if a plan cannot hold the expression */
 export function read(expression) {
   const text = expression.trim();
   const fields = (MACROS[text.toLowerCase()] ?? text).toUpperCase().split(/\s+/);

@@ -1,4 +1,4 @@
-// The diff before save: which fires come and go, what it costs, and only then the save.
+// The diff before a save: the fires that are added and removed, and the cost. Only then it is saved.
 
 import { h } from "../dom.js";
 import { line } from "../parts/changes.js";
@@ -9,14 +9,14 @@ import { moment } from "../time.js";
 const NAMED = 4;
 
 /**
- * @param {object} diff what the API says the save would do
+ * @param {object} diff the API's answer to a dry run of the save
  * @param {() => Promise<any>} save
  */
 export function askSave(diff, zone, isNew, save) {
   return ask({
-    title: isNew ? "Make this schedule?" : "Save these changes?",
+    title: isNew ? "Create this schedule?" : "Save these changes?",
     body: [!isNew && changes(diff), fires(diff.fires, zone), clocks(diff), cost(diff)],
-    agree: isNew ? "Make it" : "Save",
+    agree: isNew ? "Create" : "Save",
     act: save,
   });
 }
@@ -74,7 +74,7 @@ function clocks({ dst }) {
 function cost({ runs_per_month, cost_per_month_usd }) {
   if (!cost_per_month_usd) return null;
   const usd = (number) => (number < 0.01 ? "less than $0.01" : `$${number.toFixed(2)}`);
-  // A sum below a cent has no parts worth telling.
+  // The parts of a sum below a cent are not worth showing.
   const parts = Object.entries(cost_per_month_usd).filter(
     ([name, value]) =>
       name !== "total" && cost_per_month_usd.total >= 0.01 && typeof value === "number",

@@ -1,10 +1,11 @@
-// The payload: JSON that every run is given, checked while it is typed.
+// The sheet of the payload: JSON that every run receives, checked while it is typed.
 
 import { h } from "../dom.js";
-import { field } from "../parts/form.js";
+import { sheet } from "../parts/sheet.js";
+import { named } from "./fields.js";
 
-/** @param {(payload: any) => void} changed only with what can be read */
-export function payloadEditor(payload, changed) {
+/** @param {import("./draft.js").Draft} draft it keeps the last payload that was JSON */
+export function payloadEditor(draft) {
   let good = true;
   const area = h("textarea", {
     class: "code",
@@ -12,57 +13,48 @@ export function payloadEditor(payload, changed) {
     spellcheck: "false",
     autocomplete: "off",
     autocapitalize: "off",
-    value: JSON.stringify(payload, null, 2),
-    oninput: () => judge(),
-    onkeydown: indent,
+    value: JSON.stringify(draft.values.payload, null, 2),
+    oninput: judge,
+    onkeydown: keepIndent,
   });
-  const made = field({
-    id: "f-payload",
-    label: "Payload",
-    hint: "Any JSON up to 256 KB. Every run is given it.",
-    control: area,
-  });
+  const labelled = named(draft, "payload", area);
+  const complain = draft.complain.payload;
 
   function judge() {
     const text = area.value.trim() || "{}";
     try {
-      const read = JSON.parse(text);
+      draft.values.payload = JSON.parse(text);
       good = true;
-      made.complain();
-      changed(read);
+      complain();
     } catch (problem) {
       good = false;
-      made.complain(explain(problem.message, area.value));
+      complain(explain(problem.message, area.value));
     }
-  }
-  /** Tab leaves the field, as everywhere; Enter keeps the indent. */
-  function indent(event) {
-    if (event.key !== "Enter") return;
-    const before = area.value.slice(0, area.selectionStart);
-    const spaces = /(?:^|\n)([ ]*)[^\n]*$/.exec(before)[1] + (/[{[]\s*$/.test(before) ? "  " : "");
-    if (!spaces) return;
-    event.preventDefault();
-    area.setRangeText(`\n${spaces}`, area.selectionStart, area.selectionEnd, "end");
-    judge();
   }
   function tidy() {
     if (good) area.value = JSON.stringify(JSON.parse(area.value.trim() || "{}"), null, 2);
   }
-  const element = h(
-    "section",
-    { class: "sheet", "aria-label": "Payload" },
-    h(
-      "header",
-      null,
-      h("h2", null, "What each run is given"),
-      h("button", { class: "button slim", type: "button", onclick: tidy }, "Tidy"),
-    ),
-    h("div", { class: "body" }, made.element),
+  const button = h("button", { class: "button slim", type: "button", onclick: tidy }, "Tidy");
+  const element = sheet(
+    { name: "Payload", title: "What each run receives", beside: button },
+    labelled,
   );
-  return { element, complain: made.complain, isGood: () => good };
+  return { element, isGood: () => good };
 }
 
-/** The browser's message, with the place as an editor counts it. */
+/** Enter keeps the indent of the line. Tab is left alone: it moves to the next field. */
+function keepIndent(event) {
+  if (event.key !== "Enter") return;
+  const area = event.target;
+  const before = area.value.slice(0, area.selectionStart);
+  const spaces = /(?:^|\n)([ ]*)[^\n]*$/.exec(before)[1] + (/[{[]\s*$/.test(before) ? "  " : "");
+  if (!spaces) return;
+  event.preventDefault();
+  area.setRangeText(`\n${spaces}`, area.selectionStart, area.selectionEnd, "end");
+  area.dispatchEvent(new InputEvent("input"));
+}
+
+/** The browser's message, with the line and the column as an editor counts them. */
 function explain(message, text) {
   const position = /position (\d+)/.exec(message);
   const reason = message

@@ -1,4 +1,4 @@
-// The preview: what the expression means and when it fires, while it is being typed.
+// The preview: what the expression means and its next fires, while the user types.
 
 import { api } from "../api.js";
 import { h, put } from "../dom.js";
@@ -22,7 +22,7 @@ export function preview(judged, signal) {
     const turn = ++last;
     try {
       const found = await api.validate({ ...timing, count: SHOWN }, signal);
-      // A later question may have been answered before this one.
+      // The answer to a later question may have come before this one.
       if (turn !== last) return;
       judged(found.errors ?? []);
       put(says, found.description ?? "This is not an expression yet.");
@@ -54,7 +54,7 @@ export function preview(judged, signal) {
 function fires(found, zone) {
   if (!found.next_executions.length) return h("p", { class: "soft" }, "No fire is left.");
   const local = found.local_executions ?? [];
-  // Seconds only where some fire has any.
+  // Seconds are shown only if a fire has any.
   const show = found.next_executions.every((at) => at.endsWith(":00Z")) ? shortClock : clock;
   return scrolling(
     "Next fires",
@@ -89,14 +89,14 @@ function fires(found, zone) {
   );
 }
 
-/** As the API's own zone data has it: it may be newer than the browser's. */
+/** By the API's zone data, which may be newer than the browser's. */
 function inZone(at, local, zone, show) {
   if (!local) return `${day(at, zone)} ${show(at, zone)} ${offset(at, zone)}`;
   const shown = `${local.slice(0, 19)}Z`;
   return `${day(shown, "UTC")} ${show(shown, "UTC")} ${local.slice(19).replace("+00:00", "UTC")}`;
 }
 
-/** The clock alone while the day is the same. */
+/** Only the clock if the day is the same in both zones. */
 function here(at, zone, local, show) {
   const same = local && day(`${local.slice(0, 19)}Z`, "UTC") === day(at, zone);
   return same ? show(at, zone) : `${day(at, zone)} ${show(at, zone)}`;

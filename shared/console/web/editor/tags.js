@@ -12,60 +12,54 @@ export function tagRows(tags, changed) {
     changed(Object.fromEntries(pairs.filter(([key]) => key)));
   };
   const add = (key = "", value = "") => {
-    const row = h(
-      "div",
-      { class: "filters" },
-      h("input", {
-        class: "search",
-        type: "text",
-        placeholder: "key",
-        "aria-label": "Key of the tag",
-        value: key,
-        oninput: tell,
-      }),
-      h("input", {
-        class: "search",
-        type: "text",
-        placeholder: "value",
-        "aria-label": "Value of the tag",
-        value,
-        oninput: tell,
-      }),
-      h(
-        "button",
-        {
-          class: "button quiet slim",
-          type: "button",
-          "aria-label": `Remove the tag ${key}`,
-          onclick: () => {
-            row.remove();
-            tell();
-          },
-        },
-        "Remove",
-      ),
-    );
+    const row = tagRow(key, value, tell);
     rows.append(row);
     return row;
   };
   for (const [key, value] of Object.entries(tags)) add(key, value);
+  const another = h(
+    "button",
+    { class: "button slim", type: "button", onclick: () => add().querySelector("input").focus() },
+    "Add a tag",
+  );
   return h(
     "div",
     { class: "field" },
     h("span", { class: "label" }, "Tags"),
     rows,
+    h("div", null, another),
+  );
+}
+
+function tagRow(key, value, changed) {
+  const text = (placeholder, label, text) =>
+    h("input", {
+      class: "search",
+      type: "text",
+      placeholder,
+      "aria-label": label,
+      value: text,
+      oninput: changed,
+    });
+  const remove = () => {
+    row.remove();
+    changed();
+  };
+  const row = h(
+    "div",
+    { class: "filters" },
+    text("key", "Key of the tag", key),
+    text("value", "Value of the tag", value),
     h(
-      "div",
-      null,
-      h(
-        "button",
-        {
-          class: "button slim",
-          type: "button",
-          onclick: () => add().querySelector("input").focus(),
-        },
-        "Add a tag",
-      ),
+      "button",
+      {
+        class: "button quiet slim",
+        type: "button",
+        "aria-label": `Remove the tag ${key}`,
+        onclick: remove,
+      },
+      "Remove",
     ),
   );
+  return row;
 }

@@ -1,4 +1,4 @@
-// The zone picker: type a part of its name, see what its clock shows.
+// The zone picker: type a part of a zone's name, see the time there.
 
 import { api } from "../api.js";
 import { h, put } from "../dom.js";
@@ -19,14 +19,6 @@ async function zones(signal) {
  */
 export function zonePicker(chosen, changed, signal) {
   let names = [];
-  let found = [];
-  let at = -1;
-  const list = h("ul", {
-    id: "zone-list",
-    role: "listbox",
-    "aria-label": "Time zones",
-    hidden: true,
-  });
   const input = h("input", {
     type: "text",
     role: "combobox",
@@ -37,92 +29,121 @@ export function zonePicker(chosen, changed, signal) {
     "aria-autocomplete": "list",
     value: chosen,
     oninput: () => {
-      open(input.value);
+      offered.open(input.value);
       changed(input.value.trim());
     },
     onfocus: () => input.select(),
-    onclick: () => open(""),
-    onblur: () => close(),
-    onkeydown: key,
+    onclick: () => offered.open(""),
+    onblur: () => offered.close(),
+    onkeydown: (event) => offered.key(event),
   });
-  const now = h("span");
+  const now = localTime(input, () => names, signal);
+  const offered = suggestions(
+    input,
+    () => names,
+    (name) => {
+      input.value = name;
+      now.show();
+      changed(name);
+    },
+  );
+  zones(signal)
+    .then((items) => {
+      names = items.map(({ name }) => name);
+      // The user may have typed before the zones arrived.
+      if (document.activeElement === input && input.value !== chosen) offered.open(input.value);
+    })
+    .catch(() => {});
+  return { input, element: h("div", { class: "zone" }, input, offered.list), now: now.element };
+}
+
+/** The time in the zone that is written in the field, every second. */
+function localTime(input, names, signal) {
+  const element = h("span");
+  const show = () => {
+    const name = input.value.trim() || "UTC";
+    const isZone = names().length === 0 || names().includes(name);
+    put(element, isZone ? `Now ${clock(Date.now(), name)} there, ${offset(Date.now(), name)}` : "");
+  };
+  const timer = setInterval(show, 1000);
+  signal.addEventListener("abort", () => clearInterval(timer));
+  show();
+  return { element, show };
+}
+
+/** The list below the field: the zones whose name contains the text, chosen by mouse or keyboard. */
+function suggestions(input, names, chosen) {
+  const list = h("ul", {
+    id: "zone-list",
+    role: "listbox",
+    "aria-label": "Time zones",
+    hidden: true,
+  });
+  let found = [];
+  let at = -1;
 
   function open(text) {
-    const words = text.toLowerCase().replaceAll(" ", "_");
-    found = names.filter(({ name }) => name.toLowerCase().includes(words)).slice(0, SHOWN);
-    at = found.findIndex(({ name }) => name === input.value);
+    const part = text.toLowerCase().replaceAll(" ", "_");
+    found = names()
+      .filter((name) => name.toLowerCase().includes(part))
+      .slice(0, SHOWN);
+    at = found.indexOf(input.value);
     draw();
-  }
-  function draw() {
-    const shown = found.length > 0;
-    list.hidden = !shown;
-    input.setAttribute("aria-expanded", String(shown));
-    put(
-      list,
-      found.map(({ name }, place) =>
-        h(
-          "li",
-          {
-            role: "option",
-            id: `zone-${place}`,
-            "aria-selected": String(place === at),
-            onmousedown: (event) => {
-              event.preventDefault();
-              choose(name);
-            },
-          },
-          h("span", null, name),
-          h("span", null, `${clock(Date.now(), name).slice(0, 5)}  ${offset(Date.now(), name)}`),
-        ),
-      ),
-    );
-    if (at >= 0) {
-      input.setAttribute("aria-activedescendant", `zone-${at}`);
-      list.children[at]?.scrollIntoView({ block: "nearest" });
-    } else input.removeAttribute("aria-activedescendant");
   }
   function close() {
     found = [];
     draw();
   }
   function choose(name) {
-    input.value = name;
     close();
-    tick();
-    changed(name);
+    chosen(name);
   }
+  function draw() {
+    list.hidden = found.length === 0;
+    input.setAttribute("aria-expanded", String(found.length > 0));
+    put(
+      list,
+      found.map((name, place) => option(name, place, place === at, choose)),
+    );
+    if (at >= 0) input.setAttribute("aria-activedescendant", `zone-${at}`);
+    else input.removeAttribute("aria-activedescendant");
+    list.children[at]?.scrollIntoView({ block: "nearest" });
+  }
+  function move(by) {
+    if (!found.length) return open("");
+    const from = at < 0 && by < 0 ? 0 : at;
+    at = (from + by + found.length) % found.length;
+    draw();
+  }
+  const keys = {
+    ArrowDown: () => move(1),
+    ArrowUp: () => move(-1),
+    Enter: () => choose(found[Math.max(at, 0)]),
+    Escape: close,
+  };
   function key(event) {
-    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-      event.preventDefault();
-      if (!found.length) return open("");
-      at =
-        (at +
-          (event.key === "ArrowDown" ? 1 : found.length - 1) +
-          (at < 0 && event.key === "ArrowUp" ? 1 : 0)) %
-        found.length;
-      draw();
-    } else if (event.key === "Enter" && found.length) {
-      event.preventDefault();
-      choose(found[Math.max(at, 0)].name);
-    } else if (event.key === "Escape" && found.length) {
-      event.preventDefault();
-      close();
-    }
+    const isArrow = event.key.startsWith("Arrow");
+    if (!Object.hasOwn(keys, event.key) || (!isArrow && !found.length)) return;
+    event.preventDefault();
+    keys[event.key]();
   }
-  function tick() {
-    const name = input.value.trim() || "UTC";
-    const is = names.length === 0 || names.some((zone) => zone.name === name);
-    put(now, is ? `Now ${clock(Date.now(), name)} there, ${offset(Date.now(), name)}` : "");
-  }
-  const timer = setInterval(tick, 1000);
-  signal.addEventListener("abort", () => clearInterval(timer));
-  tick();
-  zones(signal)
-    .then((items) => {
-      names = items;
-      // Somebody may have typed before they came.
-      if (document.activeElement === input && input.value !== chosen) open(input.value);
-    })
-    .catch(() => {});
-  return { input, element: h("div", { class: "zone" }, input, list), now };
+  return { list, open, close, key };
+}
+
+function option(name, place, isSelected, choose) {
+  return h(
+    "li",
+    {
+      role: "option",
+      id: `zone-${place}`,
+      "aria-selected": String(isSelected),
+      // Before the field loses the focus and the list is closed.
+      onmousedown: (event) => {
+        event.preventDefault();
+        choose(name);
+      },
+    },
+    h("span", null, name),
+    h("span", null, `${clock(Date.now(), name).slice(0, 5)}  ${offset(Date.now(), name)}`),
+  );
 }

@@ -1,4 +1,4 @@
-// What one does to a schedule from wherever one sees it: pause, resume, run now, delete.
+// Actions on a schedule, offered on several screens: pause, resume, run now, delete.
 
 import { api } from "../api.js";
 import { h } from "../dom.js";
@@ -6,10 +6,31 @@ import { to } from "../router.js";
 import { fromField } from "../time.js";
 import { ask } from "./dialog.js";
 import { field, select } from "./form.js";
-import { told } from "./toast.js";
-import { POLICIES } from "../words.js";
+import { failed, told } from "./toast.js";
+import { FIELDS } from "../words.js";
 
-/** The name people gave it, or its id. */
+/**
+ * A listener that disables its button while `act` is under way and `look` shows what came of it.
+ * `done` is called instead of `look` if `act` answers with something.
+ */
+export function whileDisabled(act, look, done) {
+  return async ({ currentTarget: button }) => {
+    const hadFocus = document.activeElement === button;
+    button.disabled = true;
+    try {
+      const answer = await act();
+      if (answer && done) return done(answer);
+    } catch (problem) {
+      failed(problem);
+    }
+    await look();
+    button.disabled = false;
+    // The browser takes the focus from a disabled button.
+    if (hadFocus && document.activeElement === document.body) button.focus({ preventScroll: true });
+  };
+}
+
+/** The name of a schedule, or its id. */
 export function title(schedule) {
   return schedule.name || schedule.schedule_id;
 }
@@ -23,13 +44,13 @@ export function askPause(schedule) {
       h(
         "p",
         { class: "soft" },
-        "When this returns nothing of it launches by itself. What has launched goes on; running it by hand still works.",
+        "Once it is paused, the schedule launches no run by itself. Runs that were launched go on, and it can still be run by hand.",
       ),
-      field({ id: "pause-note", label: "Note, for whoever wonders why", control: note }).element,
+      field({ id: "pause-note", label: "Note: why it is paused", control: note }).element,
       field({
         id: "pause-until",
         label: "Until",
-        hint: "In your time; empty until somebody resumes it.",
+        hint: "In your time zone. Empty: until it is resumed.",
         control: until,
       }).element,
     ],
@@ -47,14 +68,14 @@ export function askPause(schedule) {
 export async function askResume(schedule) {
   const id = schedule.schedule_id;
   let catchup = schedule.catchup_policy;
-  const missed = h("p", { class: "soft", role: "status" }, "Looking what was missed…");
+  const missed = h("p", { class: "soft", role: "status" }, "Counting the missed fires…");
   const look = async () => {
     const { fires, launches } = await api.resume(id, { catchup, dry_run: true });
     missed.textContent = fires
       ? `${fires} ${fires === 1 ? "fire was" : "fires were"} missed; this launches ${launches} of them.`
-      : "No fire was missed meanwhile.";
+      : "No fire was missed.";
   };
-  const policy = POLICIES.find(({ field }) => field === "catchup_policy");
+  const policy = FIELDS.catchup_policy;
   const chooser = select(
     policy.choices.map(([value, text]) => [value, text]),
     catchup,
@@ -72,12 +93,12 @@ export async function askResume(schedule) {
     agree: "Resume",
     act: async () => {
       await api.resume(id, { catchup });
-      told(`${title(schedule)} fires again.`);
+      told(`${title(schedule)} is resumed.`);
     },
   });
 }
 
-/** Runs it and says where the run is. */
+/** Runs the schedule and links to the run. */
 export async function runNow(schedule) {
   const run = await api.trigger(schedule.schedule_id);
   told(`${title(schedule)} runs now. `, h("a", { href: to.run(run.run_id) }, "See the run"));
@@ -90,7 +111,7 @@ export function askDelete(schedule) {
     body: h(
       "p",
       { class: "soft" },
-      "It fires no more, and its list of runs is gone with it. Single runs can be read until they expire.",
+      "The schedule no longer fires, and its list of runs is deleted with it. A single run can be read by its id until it expires.",
     ),
     agree: "Delete",
     danger: true,

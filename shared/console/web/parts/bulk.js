@@ -1,4 +1,4 @@
-// Many schedules at once: those that are chosen, or all with a tag or a workflow.
+// Actions on many schedules at once: on the chosen ones, or on all with a tag or a workflow.
 
 import { api } from "../api.js";
 import { h } from "../dom.js";
@@ -8,8 +8,8 @@ import { told } from "./toast.js";
 
 /**
  * The bar above the list; null when there is nothing to act on.
- * @param {object[]} chosen the schedules that are ticked
- * @param {{workflow_id: string, tag: string}} asked what the list is filtered by
+ * @param {object[]} chosen the ticked schedules
+ * @param {{workflow_id: string, tag: string}} asked the filters of the list
  * @param {() => Promise<void>} done
  */
 export function bulkBar(chosen, asked, done) {
@@ -25,7 +25,6 @@ export function bulkBar(chosen, asked, done) {
       {
         class: "button slim",
         type: "button",
-        "data-key": `bulk ${text}`,
         onclick: () => act().then((acted) => acted && done()),
       },
       text,
@@ -33,7 +32,7 @@ export function bulkBar(chosen, asked, done) {
   if (chosen.length) {
     return h(
       "div",
-      { class: "chosen", role: "group", "aria-label": "Chosen schedules" },
+      { class: "chosen", key: "chosen", role: "group", "aria-label": "Chosen schedules" },
       h("strong", null, `${chosen.length} chosen`),
       button("Pause", () => each(chosen, "Pause", (id) => api.pause(id))),
       button("Resume", () => each(chosen, "Resume", (id) => api.resume(id))),
@@ -44,7 +43,7 @@ export function bulkBar(chosen, asked, done) {
   const what = filter.tag ? `tagged ${filter.tag}` : `of workflow ${filter.workflow_id}`;
   return h(
     "div",
-    { class: "chosen", role: "group", "aria-label": `All schedules ${what}` },
+    { class: "chosen", key: "all", role: "group", "aria-label": `All schedules ${what}` },
     h("strong", null, `All ${what}`),
     button("Pause all", () => whole("pause", what, filter)),
     button("Resume all", () => whole("resume", what, filter)),
@@ -68,13 +67,13 @@ function each(chosen, verb, act) {
       const bad = ends.filter(({ status }) => status === "rejected");
       if (bad.length === chosen.length) throw bad[0].reason;
       told(
-        `${ends.length - bad.length} done${bad.length ? `, ${bad.length} not: ${bad[0].reason.message}` : "."}`,
+        `${ends.length - bad.length} done${bad.length ? `, ${bad.length} failed: ${bad[0].reason.message}` : "."}`,
       );
     },
   });
 }
 
-/** By the API's own bulk call, with its count first. */
+/** Through the API's bulk call; the dialog shows the count before anything changes. */
 async function whole(action, what, filter) {
   const count = h("p", { class: "soft", role: "status" }, "Counting…");
   changeAll({ action, ...filter, dry_run: true })
@@ -90,12 +89,12 @@ async function whole(action, what, filter) {
     agree: action === "pause" ? "Pause all" : "Resume all",
     act: async () => {
       const { changed, failed } = await changeAll({ action, ...filter });
-      told(`${counted(changed)} changed${failed ? `, ${failed} could not be` : ""}.`);
+      told(`${counted(changed)} changed${failed ? `, ${failed} failed` : ""}.`);
     },
   });
 }
 
-/** A call changes a bounded number and says where to go on. */
+/** One call changes a bounded number of schedules and answers with a cursor if there are more. */
 async function changeAll(body) {
   let [changed, failed, cursor] = [0, 0, undefined];
   do {

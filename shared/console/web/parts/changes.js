@@ -1,67 +1,45 @@
 // The change log of a schedule: who changed what, newest first.
 
 import { api } from "../api.js";
-import { h, put } from "../dom.js";
+import { h, update } from "../dom.js";
 import { moment } from "../time.js";
-import { broken, scrolling, waiting } from "./states.js";
+import { sheet } from "./sheet.js";
+import { load, scrolling, waiting } from "./states.js";
+import { table } from "./table.js";
 
 const PAGE = 20;
 
 export function changeLog(id, signal) {
   let seen = null;
   const body = h("div", null, waiting());
-  const element = h(
-    "section",
-    { class: "sheet", "aria-label": "Change log" },
-    h("header", null, h("h2", null, "Change log")),
-    body,
-  );
-
-  async function look() {
-    try {
-      const { items } = await api.changes(id, { limit: PAGE }, signal);
-      put(body, scrolling("Changes", table(items)));
-    } catch (problem) {
-      if (problem.name !== "AbortError") put(body, broken(problem, look));
-    }
-  }
+  const element = sheet({ name: "Change log", kind: null }, body);
+  const ask = () => api.changes(id, { limit: PAGE }, signal);
+  const show = ({ items }) => update(body, scrolling("Changes", log(items)));
   return {
     element,
-    /** Looks again when the schedule has changed. */
+    /** Reads the log again when the schedule has changed. */
     sawRevision(revision) {
       if (revision === seen) return;
       seen = revision;
-      look();
+      load(body, ask, show);
     },
   };
 }
 
-function table(items) {
-  return h(
-    "table",
-    { class: "diff" },
-    h(
-      "thead",
-      null,
-      h("tr", null, h("th", null, "When"), h("th", null, "Who"), h("th", null, "What")),
-    ),
-    h(
-      "tbody",
-      null,
-      items.map((change) =>
-        h(
-          "tr",
-          null,
-          h("td", { class: "nowrap" }, moment(change.at)),
-          h("td", null, change.by),
-          h("td", null, what(change)),
-        ),
-      ),
-    ),
-  );
+function log(items) {
+  return table({
+    kind: "diff",
+    columns: [
+      { head: "When", kind: "nowrap", cell: ({ at }) => moment(at) },
+      { head: "Who", cell: ({ by }) => by },
+      { head: "What", cell: what },
+    ],
+    items,
+    key: ({ at, verb }) => `${at} ${verb}`,
+  });
 }
 
-/** A schedule that was made has all its fields to tell; they are there for whoever asks. */
+/** A created schedule lists all its fields, so they are folded away. */
 function what({ verb, changes = [] }) {
   const fields = h("ul", null, changes.map(line));
   if (verb !== "created") return [h("strong", null, verb), fields];
@@ -78,14 +56,8 @@ function what({ verb, changes = [] }) {
   );
 }
 
-/** One field: what it was and what it is. */
+/** One field: its value before and after. */
 export function line({ field, old, new: now }) {
-  const text = (value) =>
-    value === null || value === undefined
-      ? "nothing"
-      : typeof value === "string"
-        ? value
-        : JSON.stringify(value);
   const before = old !== null && old !== undefined && [h("del", null, text(old)), " → "];
   return h(
     "li",
@@ -94,4 +66,9 @@ export function line({ field, old, new: now }) {
     before,
     h("ins", null, text(now)),
   );
+}
+
+function text(value) {
+  if (value === null || value === undefined) return "nothing";
+  return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -1,12 +1,12 @@
-// Dialogs: a question with a button that does it and one that does not.
+// Dialogs: a question with a button that agrees and one that cancels.
 
 import { h, put } from "../dom.js";
 import { failed } from "./toast.js";
 
 /**
- * Asks. `act` runs when the question is agreed to; a dialog whose act fails stays open.
+ * Asks the user. `act` runs when the user agrees; if it fails, the dialog stays open and shows why.
  * @param {{title: string, body: any, agree: string, danger?: boolean, act: () => Promise<any>}} question
- * @returns {Promise<boolean>} whether it was done
+ * @returns {Promise<boolean>} whether `act` has succeeded
  */
 export function ask({ title, body, agree, danger, act }) {
   return new Promise((resolve) => {

@@ -1,11 +1,11 @@
-// Form parts: a field with its label, hint and error; chips one chooses from.
+// Form parts: a field with its label, hint and error; chips to choose from.
 
 import { h, prose, put } from "../dom.js";
 
 /**
  * A labelled field.
  * @param {{id: string, label: any, hint?: any, control: HTMLElement, around?: HTMLElement}} given
- *   `around` is what holds the control, if it is not the control itself
+ *   `around` is the element that contains the control, if there is one
  * @returns {{element: HTMLElement, complain: (text?: string) => void}}
  */
 export function field({ id, label, hint, control, around = control }) {
@@ -31,7 +31,7 @@ export function field({ id, label, hint, control, around = control }) {
 
 /**
  * Chips of which any number can be pressed.
- * @param {[any, string, string?][]} choices value, text, and what it is called when read out
+ * @param {[any, string, string?][]} choices value, text, and its name for a screen reader
  * @param {(chosen: any[]) => void} changed
  */
 export function chips(choices, chosen, changed, more = "") {
@@ -61,7 +61,7 @@ export function chips(choices, chosen, changed, more = "") {
   );
 }
 
-/** A row of which exactly one is pressed. */
+/** A row of buttons of which exactly one is pressed. */
 export function segments(label, choices, chosen, changed) {
   const buttons = choices.map(([value, text]) =>
     h(

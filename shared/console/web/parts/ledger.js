@@ -1,11 +1,13 @@
-// The ledger: every fire the schedule should have had in a window, held against what is recorded.
+// The ledger: every fire the schedule should have had in a window, compared with the records.
 
 import { api } from "../api.js";
 import { h, put } from "../dom.js";
 import { fromField, moment, toField } from "../time.js";
-import { LEDGER } from "../words.js";
+import { beside, fate, unexplained } from "../words.js";
 import { segments } from "./form.js";
-import { broken, notes, waiting } from "./states.js";
+import { sheet } from "./sheet.js";
+import { load, notes, waiting } from "./states.js";
+import { table } from "./table.js";
 
 const HOUR = 3_600_000;
 const WINDOWS = [
@@ -14,17 +16,6 @@ const WINDOWS = [
   ["168", "Week"],
   ["own", "Choose"],
 ];
-const TONES = {
-  on_time: "good",
-  late: "good",
-  caught_up: "good",
-  failed: "bad",
-  abandoned: "bad",
-  missed: "mind",
-  skipped_overlap: "mind",
-  in_flight: "busy",
-  pending: "busy",
-};
 
 export function ledgerSheet(id, signal) {
   const body = h("div", { class: "body" }, waiting());
@@ -46,13 +37,10 @@ export function ledgerSheet(id, signal) {
     ),
   );
 
-  async function look(first, last) {
+  function look(first, last) {
     put(body, waiting());
-    try {
-      put(body, account(await api.ledger(id, { from: first, to: last }, signal)));
-    } catch (problem) {
-      if (problem.name !== "AbortError") put(body, broken(problem));
-    }
+    const ask = () => api.ledger(id, { from: first, to: last }, signal);
+    return load(body, ask, (ledger) => put(body, account(ledger)));
   }
   function choose(hours) {
     own.hidden = hours !== "own";
@@ -63,75 +51,56 @@ export function ledgerSheet(id, signal) {
     to.value = toField(now);
   }
   choose("1");
-  return h(
-    "section",
-    { class: "sheet", "aria-label": "Ledger" },
-    h(
-      "header",
-      null,
-      h("h2", null, "Ledger"),
-      own,
-      segments("Window of the ledger", WINDOWS, "1", choose),
-    ),
-    body,
-  );
+  const windows = segments("Window of the ledger", WINDOWS, "1", choose);
+  return sheet({ name: "Ledger", beside: [own, windows], kind: null }, body);
 }
 
 function account(ledger) {
   const reasons = Object.entries(ledger.by_reason).sort(([, a], [, b]) => b - a);
-  const extra = Object.entries(ledger.extra ?? {});
-  const count = ledger.unexplained_count ?? ledger.unexplained.length;
+  const expected = reasons.map(([name, count]) => ({ ...fate(name), count }));
+  const others = Object.entries(ledger.extra ?? {});
+  const extra = others.map(([name, count]) => ({ ...beside(name), count }));
   return [
     h("p", { class: "soft small" }, `${moment(ledger.from)} to ${moment(ledger.to)}`),
-    count === 0
-      ? notes("good", [`${ledger.expected} expected, all explained.`])
-      : notes("bad", [
-          `${count} of ${ledger.expected} unexplained: ${ledger.unexplained
-            .slice(0, 5)
-            .map(({ run_at, why }) => `${moment(run_at)} (${why})`)
-            .join(", ")}`,
-        ]),
-    reasons.length > 0 &&
-      h(
-        "div",
-        {
-          class: "stack",
-          role: "img",
-          "aria-label": reasons.map(([name, number]) => `${number} ${name}`).join(", "),
-        },
-        reasons.map(([name, number]) => grow(h("i", { class: TONES[name] ?? "idle" }), number)),
-      ),
-    h(
-      "table",
-      { class: "tally" },
-      h(
-        "tbody",
-        null,
-        reasons.map(([name, number]) =>
-          h(
-            "tr",
-            null,
-            h("td", null, name.replaceAll("_", " ")),
-            h("td", { class: "soft small" }, LEDGER[name] ?? ""),
-            h("td", { class: "num" }, number),
-          ),
-        ),
-        extra.map(([name, number]) =>
-          h(
-            "tr",
-            null,
-            h("td", null, name.replaceAll("_", " ")),
-            h("td", { class: "soft small" }, "Beside the expected fires"),
-            h("td", { class: "num" }, number),
-          ),
-        ),
-      ),
-    ),
+    verdict(ledger),
+    expected.length > 0 && stack(expected),
+    tally([...expected, ...extra]),
   ];
+}
+
+function verdict({ expected, unexplained: listed, unexplained_count: count = listed.length }) {
+  if (count === 0) return notes("good", [`${expected} expected, all explained.`]);
+  const named = listed
+    .slice(0, 5)
+    .map(({ run_at, why }) => `${moment(run_at)} (${unexplained(why)})`);
+  return notes("bad", [`${count} of ${expected} unexplained: ${named.join(", ")}`]);
+}
+
+/** The shares of the fates, as a bar. */
+function stack(fates) {
+  const says = fates.map(({ word, count }) => `${count} ${word}`).join(", ");
+  return h(
+    "div",
+    { class: "stack", role: "img", "aria-label": says },
+    fates.map(({ tone, count }) => grow(h("i", { class: tone }), count)),
+  );
 }
 
 /** The policy forbids style attributes, not the style of an element. */
 function grow(element, number) {
   element.style.flexGrow = number;
   return element;
+}
+
+function tally(counts) {
+  return table({
+    kind: "tally",
+    columns: [
+      { cell: ({ word }) => word },
+      { kind: "soft small", cell: ({ meaning }) => meaning },
+      { kind: "num", cell: ({ count }) => count },
+    ],
+    items: counts,
+    key: ({ word }) => word,
+  });
 }

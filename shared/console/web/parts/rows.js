@@ -1,31 +1,57 @@
-// The rows of the list: a schedule each, with what one does most.
+// The rows of the list: one schedule each, with the most frequent actions.
 
 import { spark } from "../charts/spark.js";
 import { h } from "../dom.js";
 import { percent } from "../numbers.js";
 import { to } from "../router.js";
 import { fromNow, moment, offset } from "../time.js";
-import { askPause, askResume, runNow, title } from "./actions.js";
+import { RUN } from "../words.js";
+import { askPause, askResume, runNow, title, whileDisabled } from "./actions.js";
 import { badge } from "./badge.js";
 import { icon } from "./icons.js";
-import { failed } from "./toast.js";
+import { table } from "./table.js";
 
-/** How many runs of each are shown. */
+/** How many runs of each schedule are shown. */
 export const RECENT = 30;
-const ENDS = ["SUCCESS", "FAILED", "ABANDONED", "SKIPPED"];
 
 /**
  * @param {object[]} items the schedules
- * @param {Set<string>} chosen ids of those that are ticked
- * @param {() => void} draw something was ticked
- * @param {() => Promise<void>} look something was done
+ * @param {Set<string>} chosen ids of the ticked schedules
+ * @param {() => void} draw called when a box was ticked
+ * @param {() => Promise<void>} look called when an action is over
  */
-export function table(items, chosen, draw, look) {
+export function scheduleTable(items, chosen, draw, look) {
+  return table({
+    kind: "list",
+    columns: [
+      {
+        head: pickAll(items, chosen, draw),
+        align: "pick",
+        cell: (item) => pick(item, chosen, draw),
+      },
+      { head: "Schedule", kind: "name", cell: name },
+      { head: "Status", cell: (item) => badge(item.status) },
+      { head: "Next run", kind: "when", cell: nextRun },
+      { head: "Last result", cell: lastResult },
+      { head: "Success", align: "num", cell: success },
+      { head: `Last ${RECENT} runs`, cell: lastRuns },
+      {
+        head: h("span", { class: "visually-hidden" }, "Actions"),
+        kind: "acts",
+        cell: (item) => actions(item, look),
+      },
+    ],
+    items,
+    key: ({ schedule_id }) => schedule_id,
+    attributes: ({ schedule_id }) => ({ "data-schedule": schedule_id }),
+  });
+}
+
+function pickAll(items, chosen, draw) {
   const all = items.every(({ schedule_id }) => chosen.has(schedule_id));
-  const pickAll = h("input", {
+  return h("input", {
     type: "checkbox",
     "aria-label": "Choose all",
-    "data-key": "all",
     checked: all,
     indeterminate: !all && chosen.size > 0,
     onchange: (event) => {
@@ -35,155 +61,83 @@ export function table(items, chosen, draw, look) {
       draw();
     },
   });
-  return h(
-    "table",
-    { class: "list" },
+}
+
+function pick(item, chosen, draw) {
+  const id = item.schedule_id;
+  return h("input", {
+    type: "checkbox",
+    "aria-label": `Choose ${title(item)}`,
+    checked: chosen.has(id),
+    onchange: (event) => {
+      if (event.target.checked) chosen.add(id);
+      else chosen.delete(id);
+      draw();
+    },
+  });
+}
+
+/** On a phone, where the table has no head, each cell brings its own label. */
+function labelled(label, ...content) {
+  return [h("span", { class: "cell-label" }, label), ...content];
+}
+
+function name(item) {
+  return [
+    h("a", { href: to.schedule(item.schedule_id) }, title(item)),
+    h("span", { class: "small soft" }, item.cron_description ?? item.cron_expr),
+  ];
+}
+
+function nextRun({ next_run_at: at, timezone }) {
+  if (!at) return labelled("Next run", h("span", { class: "soft" }, "none"));
+  const then = moment(at, timezone);
+  return labelled(
+    "Next run",
+    h("span", null, fromNow(at)),
     h(
-      "thead",
-      null,
-      h(
-        "tr",
-        null,
-        h("th", { class: "pick" }, pickAll),
-        h("th", null, "Schedule"),
-        h("th", null, "Status"),
-        h("th", null, "Next run"),
-        h("th", null, "Last result"),
-        h("th", { class: "num" }, "Success"),
-        h("th", null, `Last ${RECENT} runs`),
-        h("th", null, h("span", { class: "visually-hidden" }, "Actions")),
-      ),
-    ),
-    h(
-      "tbody",
-      null,
-      items.map((item) => row(item, chosen, draw, look)),
+      "span",
+      { class: "small soft", title: `${then} ${timezone}` },
+      `${then} ${offset(at, timezone)}`,
     ),
   );
 }
 
-function row(item, chosen, draw, look) {
-  const id = item.schedule_id;
-  const recent = item.recent ?? [];
-  const ended = recent.filter((status) => ["SUCCESS", "FAILED", "ABANDONED"].includes(status));
+function lastResult(item) {
+  const last = (item.recent ?? []).find((status) => RUN[status]?.ended) ?? item.last_status;
+  return labelled("Last result", last ? badge(last) : h("span", { class: "soft" }, "none yet"));
+}
+
+/** Of the runs that were to be launched: a skipped run is neither a success nor a failure. */
+function success({ recent = [] }) {
+  const ended = recent.filter((status) => RUN[status]?.ended && status !== "SKIPPED");
   const good = ended.filter((status) => status === "SUCCESS").length;
-  const last = recent.find((status) => ENDS.includes(status)) ?? item.last_status;
-  const cell = (label, ...content) => [h("span", { class: "cell-label" }, label), ...content];
-  return h(
-    "tr",
-    { "data-schedule": id },
-    h(
-      "td",
-      { class: "pick" },
-      h("input", {
-        type: "checkbox",
-        "aria-label": `Choose ${title(item)}`,
-        "data-key": `pick ${id}`,
-        checked: chosen.has(id),
-        onchange: (event) => {
-          if (event.target.checked) chosen.add(id);
-          else chosen.delete(id);
-          draw();
-        },
-      }),
-    ),
-    h(
-      "td",
-      { class: "name" },
-      h("a", { href: to.schedule(id), "data-key": `open ${id}` }, title(item)),
-      h("span", { class: "small soft" }, item.cron_description ?? item.cron_expr),
-    ),
-    h("td", null, badge(item.status)),
-    h(
-      "td",
-      { class: "when" },
-      cell(
-        "Next run",
-        item.next_run_at
-          ? [
-              h("span", null, fromNow(item.next_run_at)),
-              h(
-                "span",
-                {
-                  class: "small soft",
-                  title: `${moment(item.next_run_at, item.timezone)} ${item.timezone}`,
-                },
-                `${moment(item.next_run_at, item.timezone)} ${offset(item.next_run_at, item.timezone)}`,
-              ),
-            ]
-          : h("span", { class: "soft" }, "none"),
-      ),
-    ),
-    h(
-      "td",
-      null,
-      cell("Last result", last ? badge(last) : h("span", { class: "soft" }, "none yet")),
-    ),
-    h(
-      "td",
-      { class: "num" },
-      cell(
-        "Success",
-        ended.length ? percent(good / ended.length) : h("span", { class: "soft" }, "–"),
-      ),
-    ),
-    h("td", null, cell("Last runs", spark(recent))),
-    h("td", { class: "acts" }, actions(item, look)),
-  );
+  const rate = ended.length ? percent(good / ended.length) : h("span", { class: "soft" }, "–");
+  return labelled("Success", rate);
+}
+
+function lastRuns({ recent = [] }) {
+  return labelled("Last runs", spark(recent));
 }
 
 function actions(item, look) {
-  const act = (what) => async (event) => {
-    event.currentTarget.disabled = true;
-    try {
-      await what(item);
-    } catch (problem) {
-      failed(problem);
-    }
-    await look();
-  };
-  const id = item.schedule_id;
-  const turn = item.paused
-    ? h(
-        "button",
-        {
-          class: "button quiet slim",
-          type: "button",
-          "data-key": `turn ${id}`,
-          "aria-label": `Resume ${title(item)}`,
-          title: "Resume",
-          onclick: act(askResume),
-        },
-        icon("play"),
-        "Resume",
-      )
-    : h(
-        "button",
-        {
-          class: "button quiet slim",
-          type: "button",
-          "data-key": `turn ${id}`,
-          "aria-label": `Pause ${title(item)}`,
-          title: "Pause",
-          onclick: act(askPause),
-        },
-        icon("pause"),
-        "Pause",
-      );
-  return [
-    turn,
+  const button = (word, label, symbol, act) =>
     h(
       "button",
       {
         class: "button quiet slim",
         type: "button",
-        "data-key": `run ${id}`,
-        "aria-label": `Run now: ${title(item)}`,
-        title: "Run now",
-        onclick: act(runNow),
+        "aria-label": label,
+        title: word,
+        onclick: whileDisabled(() => act(item), look),
       },
-      icon("bolt"),
-      "Run now",
-    ),
+      icon(symbol),
+      word,
+    );
+  return [
+    item.paused
+      ? button("Resume", `Resume ${title(item)}`, "play", askResume)
+      : button("Pause", `Pause ${title(item)}`, "pause", askPause),
+    button("Run now", `Run now: ${title(item)}`, "bolt", runNow),
   ];
 }

@@ -1,6 +1,6 @@
-// What a place shows when it has nothing to show: loading, empty, gone wrong.
+// States: what a place shows while it loads, when there is nothing to show, and when a call failed.
 
-import { h, prose } from "../dom.js";
+import { h, prose, put } from "../dom.js";
 
 export function waiting(what = "Loading…") {
   return h("p", { class: "waiting", role: "status" }, what);
@@ -10,7 +10,7 @@ export function empty(title, text, action) {
   return h("div", { class: "empty" }, h("h2", null, title), h("p", null, text), action);
 }
 
-/** A problem, with a way to try again. */
+/** A failed call, with a button that asks again. */
 export function broken(problem, again) {
   const title = problem.status === 404 ? "Not found" : "That did not work";
   return h(
@@ -22,7 +22,20 @@ export function broken(problem, again) {
   );
 }
 
-/** Something wide: it scrolls by itself, by the keyboard too. */
+/** Shows an answer in `place`, or what went wrong with a button that asks again. */
+export async function load(place, ask, show) {
+  try {
+    show(await ask());
+  } catch (problem) {
+    if (problem.name !== "AbortError")
+      put(
+        place,
+        broken(problem, () => load(place, ask, show)),
+      );
+  }
+}
+
+/** Wide content: it scrolls inside its own frame, by the keyboard too. */
 export function scrolling(label, ...content) {
   return h(
     "div",
@@ -31,7 +44,6 @@ export function scrolling(label, ...content) {
       tabindex: "0",
       role: "group",
       "aria-label": label,
-      "data-key": `scroll ${label}`,
     },
     content,
   );

@@ -1,4 +1,4 @@
-// Light, dark, or as the system has it.
+// The theme: light, dark, or that of the system.
 
 import { h, put } from "../dom.js";
 import { icon } from "./icons.js";
@@ -18,7 +18,7 @@ export function applyTheme() {
   else document.documentElement.dataset.theme = theme;
 }
 
-/** A button that goes through the three. */
+/** A button that goes from one theme to the next. */
 export function themeSwitch() {
   const button = h("button", { class: "button quiet slim", type: "button", onclick: turn });
   function show() {

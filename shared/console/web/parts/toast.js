@@ -1,4 +1,4 @@
-// Toasts: what came of something somebody did, said once and read out.
+// Toasts: the outcome of an action, shown for a few seconds and read out.
 
 import { h } from "../dom.js";
 
@@ -17,7 +17,10 @@ function say(kind, content) {
 
 export const told = (...content) => say("", content);
 
-/** Says what went wrong. A screen that is gone has nothing to say. */
+/**
+ * Shows what went wrong. A call of a screen that was left (AbortError) is not worth a toast, and
+ * after a 401 the sign-in screen is shown.
+ */
 export function failed(problem) {
   if (problem.name !== "AbortError" && problem.status !== 401)
     say("bad", [problem.sentence ?? problem.message]);

@@ -1,116 +1,53 @@
-// The list: all schedules at a glance, with what one does most.
+// The list: all schedules at a glance, with the most frequent actions.
 
 import { api } from "../api.js";
-import { h, put, refresh } from "../dom.js";
-import { live, settled } from "../live.js";
+import { h, put, update } from "../dom.js";
+import { settled } from "../live.js";
 import { bulkBar } from "../parts/bulk.js";
 import { select } from "../parts/form.js";
 import { icon } from "../parts/icons.js";
-import { RECENT, table } from "../parts/rows.js";
-import { broken, empty, waiting } from "../parts/states.js";
-import { failed } from "../parts/toast.js";
+import { RECENT, scheduleTable } from "../parts/rows.js";
+import { empty } from "../parts/states.js";
+import { pagedTable } from "../parts/table.js";
 import { to } from "../router.js";
-import { STATUS } from "../words.js";
+import { STATUS, statusChoices } from "../words.js";
 
 const EVERY_MS = 4000;
 const PAGE = 100;
 
-/** What was asked for, kept when one comes back from a schedule. */
+/** The filters, kept while the user is on another screen. */
 const asked = { text: "", status: "", workflow_id: "", tag: "" };
 
 export function list(main, { signal }) {
-  let items = null;
-  let pages = 1;
-  let more = false;
   const chosen = new Set();
   const head = h("span", { class: "soft small", role: "status" });
-  const body = h("div", null, waiting());
   const bar = h("div");
-  const filters = filterBar(
-    () => look(),
-    () => draw(),
-  );
+  const schedules = pagedTable({ ask, show, every: EVERY_MS, signal });
+  const filters = filterBar(schedules);
 
-  async function fetchAll() {
-    const found = [];
-    let cursor;
-    for (let page = 0; page < pages; page += 1) {
-      const { status, workflow_id, tag } = asked;
-      const answer = await api.schedules(
-        { status, workflow_id, tag, cursor, recent: RECENT, limit: PAGE },
-        signal,
-      );
-      found.push(...answer.items);
-      cursor = answer.next_cursor;
-      if (!cursor) break;
-    }
-    items = found;
-    more = Boolean(cursor);
-    filters.offer(items);
+  function ask(cursor) {
+    const { status, workflow_id, tag } = asked;
+    const query = { status, workflow_id, tag, cursor, recent: RECENT, limit: PAGE };
+    return api.schedules(query, signal);
   }
-  const look = live(
-    async () => {
-      try {
-        await fetchAll();
-        draw();
-      } catch (problem) {
-        if (problem.name === "AbortError") throw problem;
-        if (items === null)
-          put(
-            body,
-            broken(problem, () => look()),
-          );
-        else failed(problem);
-      }
-    },
-    EVERY_MS,
-    signal,
-  );
-
-  function draw() {
-    if (items === null) return;
+  function show(items, hasMore) {
+    filters.offer(items);
     const shown = items.filter(matches);
-    for (const id of [...chosen])
-      if (!shown.some(({ schedule_id }) => schedule_id === id)) chosen.delete(id);
-    put(head, `${shown.length}${more ? "+" : ""} ${shown.length === 1 ? "schedule" : "schedules"}`);
-    refresh(
-      bar,
-      bulkBar(
-        shown.filter(({ schedule_id }) => chosen.has(schedule_id)),
-        asked,
-        done,
-      ),
+    const ids = new Set(shown.map(({ schedule_id }) => schedule_id));
+    for (const id of [...chosen]) if (!ids.has(id)) chosen.delete(id);
+    update(
+      head,
+      `${shown.length}${hasMore ? "+" : ""} ${shown.length === 1 ? "schedule" : "schedules"}`,
     );
-    if (shown.length)
-      refresh(
-        body,
-        table(shown, chosen, draw, look),
-        more &&
-          h(
-            "div",
-            { class: "more" },
-            h(
-              "button",
-              {
-                class: "button",
-                type: "button",
-                "data-key": "more",
-                onclick: () => {
-                  pages += 1;
-                  look();
-                },
-              },
-              "Show more",
-            ),
-          ),
-      );
-    else put(body, nothing(Object.values(asked).some(Boolean)));
+    const ticked = shown.filter(({ schedule_id }) => chosen.has(schedule_id));
+    update(bar, bulkBar(ticked, asked, done));
+    if (!shown.length) return nothing(Object.values(asked).some(Boolean));
+    return scheduleTable(shown, chosen, schedules.draw, schedules.look);
   }
   function done() {
     chosen.clear();
-    return look();
+    return schedules.look();
   }
-
   put(
     main,
     h("div", { class: "head" }, h("div", { class: "title" }, h("h1", null, "Schedules"))),
@@ -119,7 +56,7 @@ export function list(main, { signal }) {
       { class: "sheet", "aria-label": "Schedules" },
       h("header", null, filters.element, head),
       bar,
-      h("div", { class: "scroll" }, body),
+      schedules.element,
     ),
   );
 }
@@ -136,83 +73,72 @@ function matches({ schedule_id, name, description, cron_expr, workflow_id, tags 
   return words.join(" ").toLowerCase().includes(asked.text.toLowerCase());
 }
 
-function filterBar(look, draw) {
-  const soon = settled(look, 250);
+/** The text is searched in the loaded schedules; the other filters are the API's. */
+function filterBar(schedules) {
+  const soon = settled(schedules.look, 250);
   const workflows = h("datalist", { id: "workflows" });
   const tags = h("datalist", { id: "tags" });
+  const search = h("input", {
+    class: "search",
+    type: "search",
+    placeholder: "Search",
+    "aria-label": "Search schedules",
+    value: asked.text,
+    oninput: (event) => {
+      asked.text = event.target.value;
+      schedules.draw();
+    },
+  });
+  const chooseStatus = (value) => {
+    asked.status = value;
+    schedules.look();
+  };
   const element = h(
     "div",
     { class: "filters", role: "search" },
-    h("input", {
-      class: "search",
-      type: "search",
-      placeholder: "Search",
-      "aria-label": "Search schedules",
-      value: asked.text,
-      oninput: (event) => {
-        asked.text = event.target.value;
-        draw();
-      },
-    }),
-    select(
-      [["", "Any status"], ...Object.entries(STATUS).map(([value, [text]]) => [value, text])],
-      asked.status,
-      (value) => {
-        asked.status = value;
-        look();
-      },
-      { "aria-label": "Status" },
-    ),
-    h("input", {
-      class: "narrow",
-      type: "text",
-      list: "workflows",
-      placeholder: "Workflow",
-      "aria-label": "Workflow",
-      value: asked.workflow_id,
-      oninput: (event) => {
-        asked.workflow_id = event.target.value.trim();
-        soon();
-      },
-    }),
-    h("input", {
-      class: "narrow",
-      type: "text",
-      list: "tags",
-      placeholder: "Tag",
-      title: "A tag, or tag:value",
-      "aria-label": "Tag",
-      value: asked.tag,
-      oninput: (event) => {
-        asked.tag = event.target.value.trim();
-        soon();
-      },
-    }),
+    search,
+    select(statusChoices(STATUS), asked.status, chooseStatus, { "aria-label": "Status" }),
+    filterInput("workflow_id", "Workflow", { list: "workflows" }, soon),
+    filterInput("tag", "Tag", { list: "tags", title: "A tag, or tag:value" }, soon),
     workflows,
     tags,
   );
-  const options = (texts) => [...new Set(texts)].sort().map((value) => h("option", { value }));
   const offer = (items) => {
-    if (!asked.workflow_id) put(workflows, options(items.map(({ workflow_id }) => workflow_id)));
-    if (!asked.tag)
-      put(
-        tags,
-        options(
-          items.flatMap((item) =>
-            Object.entries(item.tags ?? {}).flatMap(([key, value]) => [key, `${key}:${value}`]),
-          ),
-        ),
-      );
+    if (!asked.workflow_id) update(workflows, options(items.map(({ workflow_id }) => workflow_id)));
+    if (!asked.tag) update(tags, options(items.flatMap(tagTexts)));
   };
   return { element, offer };
 }
 
-function nothing(filtered) {
-  return filtered
-    ? empty("Nothing fits", "No schedule fits what is asked for.")
+function filterInput(name, label, more, changed) {
+  return h("input", {
+    class: "narrow",
+    type: "text",
+    placeholder: label,
+    "aria-label": label,
+    value: asked[name],
+    oninput: (event) => {
+      asked[name] = event.target.value.trim();
+      changed();
+    },
+    ...more,
+  });
+}
+
+function tagTexts({ tags }) {
+  return Object.entries(tags ?? {}).flatMap(([key, value]) => [key, `${key}:${value}`]);
+}
+
+function options(texts) {
+  return [...new Set(texts)].sort().map((value) => h("option", { value, key: value }));
+}
+
+function nothing(isFiltered) {
+  return isFiltered
+    ? empty("Nothing fits", "No schedule matches the filters.")
     : empty(
         "No schedules yet",
         "A schedule says when a workflow runs, and what happens when things go wrong.",
-        h("a", { class: "button main", href: to.make() }, icon("plus"), "Make the first one"),
+        h("a", { class: "button main", href: to.make() }, icon("plus"), "Create the first one"),
       );
 }

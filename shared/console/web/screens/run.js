@@ -1,53 +1,41 @@
-// A run: the record of one fire, why it ended as it did, and how it was recovered if it was.
+// A run: the record of one fire, why it ended as it did, and how it was recovered if it was lost.
 
 import { api } from "../api.js";
-import { h, put, refresh } from "../dom.js";
-import { live } from "../live.js";
+import { h, put, update } from "../dom.js";
 import { badge } from "../parts/badge.js";
-import { broken, notes, waiting } from "../parts/states.js";
-import { failed } from "../parts/toast.js";
+import { polled } from "../parts/polled.js";
+import { json, line, sheet } from "../parts/sheet.js";
+import { notes, waiting } from "../parts/states.js";
 import { to } from "../router.js";
 import { moment, span } from "../time.js";
-import { cause, why } from "../words.js";
+import { cause, spaced, status, wordAndWhy } from "../words.js";
 
 const EVERY_MS = 2000;
-const TERMINAL = ["SUCCESS", "FAILED", "SKIPPED", "ABANDONED"];
 
 export function run(main, { id, signal }) {
   put(main, waiting());
-  let shown = false;
   const head = h("div", { class: "head" });
   const body = h("div", { class: "two stretch" });
-  const look = live(
-    async () => {
-      try {
-        const found = await api.run(id, signal);
-        if (!shown) put(main, head, body);
-        shown = true;
-        refresh(head, heading(found));
-        refresh(
-          body,
-          record(found),
-          h(
-            "div",
-            { class: "two" },
-            story(found),
-            found.recovery && recovery(found.recovery),
-            result(found),
-          ),
-        );
-      } catch (problem) {
-        if (problem.name === "AbortError") throw problem;
-        if (!shown)
-          put(
-            main,
-            broken(problem, () => look()),
-          );
-        else failed(problem);
-      }
+  polled({
+    place: main,
+    ask: () => api.run(id, signal),
+    show: (found, isFirst) => {
+      if (isFirst) put(main, head, body);
+      update(head, heading(found));
+      update(body, record(found), right(found));
     },
-    EVERY_MS,
+    every: EVERY_MS,
     signal,
+  });
+}
+
+function right(run) {
+  return h(
+    "div",
+    { class: "two" },
+    story(run),
+    run.recovery && recovery(run.recovery),
+    result(run),
   );
 }
 
@@ -58,9 +46,9 @@ function heading(run) {
     h(
       "p",
       { class: "crumb" },
-      h("a", { href: to.list(), "data-key": "all" }, "Schedules"),
+      h("a", { href: to.list() }, "Schedules"),
       " / ",
-      h("a", { href: to.schedule(run.schedule_id), "data-key": "one" }, run.schedule_id),
+      h("a", { href: to.schedule(run.schedule_id) }, run.schedule_id),
       " / run",
     ),
     h("div", null, h("h1", null, moment(run.run_at)), badge(run.status)),
@@ -68,143 +56,82 @@ function heading(run) {
   );
 }
 
-const kind = { SUCCESS: "good", FAILED: "bad", ABANDONED: "bad", SKIPPED: "mind" };
-
-function story(run) {
-  const steps = [
-    ["Recorded", run.enqueued_at, "before anybody was told"],
-    [
-      "Meant to start",
-      run.launch_at,
-      run.launch_at !== run.run_at ? "moved by jitter or spread" : "",
-    ],
+/** The times of a run, each with a remark. */
+function steps({ enqueued_at, launch_at, run_at, started_at, finished_at, drift_ms }) {
+  const drifted = drift_ms !== null && drift_ms !== undefined;
+  return [
+    ["Recorded", enqueued_at, "before its message was sent"],
+    ["Meant to start", launch_at, launch_at !== run_at && "moved by jitter or spread"],
     [
       "Claimed",
-      run.started_at,
-      run.drift_ms !== null && run.drift_ms !== undefined
-        ? `${span(run.drift_ms)} ${run.drift_ms < 0 ? "early" : "after its second"}`
-        : "",
+      started_at,
+      drifted && `${span(drift_ms)} ${drift_ms < 0 ? "before" : "after"} its time`,
     ],
     [
       "Ended",
-      run.finished_at,
-      run.started_at && run.finished_at
-        ? `took ${span(Date.parse(run.finished_at) - Date.parse(run.started_at))}`
-        : "",
+      finished_at,
+      started_at && finished_at && `took ${span(Date.parse(finished_at) - Date.parse(started_at))}`,
     ],
   ].filter(([, at]) => at);
-  return h(
-    "section",
-    { class: "sheet", "aria-label": "Reason" },
-    h(
-      "header",
-      null,
-      h("h2", null, TERMINAL.includes(run.status) ? "Why it ended so" : "Where it is"),
-    ),
-    h(
-      "div",
-      { class: "body notes" },
-      notes(kind[run.status] ?? "idle", [run.reason ? `${run.reason}: ${why(run)}` : why(run)]),
-      run.error && notes("bad", [run.error]),
-      run.blocked_by &&
-        h(
-          "p",
-          null,
-          "In its way was ",
-          h("a", { href: to.run(run.blocked_by), "data-key": "blocked" }, run.blocked_by),
-        ),
-      run.missed &&
-        h(
-          "p",
-          null,
-          `Stands for ${run.missed.count} fires from ${moment(run.missed.first)} to ${moment(run.missed.last)}.`,
-        ),
+}
+
+function story(run) {
+  const { ended, tone } = status(run.status);
+  const { blocked_by: blocker, missed } = run;
+  return sheet(
+    { name: "Reason", title: ended ? "Why it ended so" : "Where it is", kind: "body notes" },
+    notes(ended ? tone : "idle", [wordAndWhy(run)]),
+    run.error && notes("bad", [run.error]),
+    blocker && h("p", null, "Held up by ", h("a", { href: to.run(blocker) }, blocker)),
+    missed &&
       h(
-        "dl",
-        { class: "rows" },
-        steps.map(([name, at, more]) => [
-          h("dt", null, name),
-          h("dd", null, moment(at), h("span", { class: "soft small" }, more && ` · ${more}`)),
-        ]),
+        "p",
+        null,
+        `Stands for ${missed.count} fires from ${moment(missed.first)} to ${moment(missed.last)}.`,
       ),
-    ),
+    h("dl", { class: "rows" }, steps(run).map(step)),
   );
 }
 
+function step([name, at, remark]) {
+  const more = h("span", { class: "soft small" }, remark && ` · ${remark}`);
+  return line(name, [moment(at), more]);
+}
+
 function record(run) {
-  const line = (name, value) =>
-    value !== null &&
-    value !== undefined &&
-    value !== "" && [h("dt", null, name), h("dd", null, value)];
-  return h(
-    "section",
-    { class: "sheet", "aria-label": "Record" },
-    h("header", null, h("h2", null, "Record")),
+  return sheet(
+    { name: "Record" },
     h(
-      "div",
-      { class: "body" },
-      h(
-        "dl",
-        { class: "rows" },
-        line(
-          "Schedule",
-          h("a", { href: to.schedule(run.schedule_id), "data-key": "schedule" }, run.schedule_id),
-        ),
-        line("Planned for", `${moment(run.run_at)} (${run.run_at})`),
-        line("Cause", cause(run)),
-        line("Trigger", h("code", null, run.trigger)),
-        line("Status", run.status),
-        line("Reason", run.reason),
-        line("Attempts", run.attempt),
-        line("Executor's id", run.external_run_id),
-        line("Idempotency key", h("code", null, run.idempotency_key)),
-        line("Zone data", run.tzdb),
-      ),
+      "dl",
+      { class: "rows" },
+      line("Schedule", h("a", { href: to.schedule(run.schedule_id) }, run.schedule_id)),
+      line("Planned for", `${moment(run.run_at)} (${run.run_at})`),
+      line("Cause", cause(run)),
+      line("Trigger", h("code", null, run.trigger)),
+      line("Status", run.status),
+      line("Reason", run.reason),
+      line("Attempts", run.attempt),
+      line("Executor's id", run.external_run_id),
+      line("Idempotency key", h("code", null, run.idempotency_key)),
+      line("Zone data", run.tzdb),
     ),
   );
 }
 
 function recovery(found) {
-  return h(
-    "section",
-    { class: "sheet", "aria-label": "Recovery" },
-    h("header", null, h("h2", null, "Recovery")),
+  const value = (name) => (/_time$/.test(name) ? moment(found[name]) : String(found[name]));
+  return sheet(
+    { name: "Recovery" },
+    h("p", { class: "soft" }, "The run was lost before its launch, and sent again."),
     h(
-      "div",
-      { class: "body" },
-      h("p", { class: "soft" }, "It was lost on its way and sent again."),
-      h(
-        "dl",
-        { class: "rows" },
-        Object.entries(found).map(([name, value]) => [
-          h("dt", null, name.replaceAll("_", " ")),
-          h("dd", null, /_time$/.test(name) ? moment(value) : String(value)),
-        ]),
-      ),
+      "dl",
+      { class: "rows" },
+      Object.keys(found).map((name) => line(spaced(name), value(name))),
     ),
   );
 }
 
 function result(run) {
   if (run.result === null || run.result === undefined) return null;
-  return h(
-    "section",
-    { class: "sheet", "aria-label": "Result" },
-    h("header", null, h("h2", null, "Result")),
-    h(
-      "div",
-      { class: "body" },
-      h(
-        "pre",
-        {
-          class: "json",
-          tabindex: "0",
-          "data-key": "result",
-          role: "region",
-          "aria-label": "Result",
-        },
-        JSON.stringify(run.result, null, 2),
-      ),
-    ),
-  );
+  return sheet({ name: "Result" }, json("Result", run.result));
 }

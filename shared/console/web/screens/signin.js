@@ -1,4 +1,4 @@
-// Signing in: one pastes a token.
+// Signing in: the user pastes a token.
 
 import { h } from "../dom.js";
 import { field } from "../parts/form.js";
@@ -33,7 +33,11 @@ export function signInScreen(reason, done) {
       "div",
       null,
       h("h1", null, "Sign in to Belfry"),
-      h("p", { class: "soft" }, "The console works with the same API and token as everybody else."),
+      h(
+        "p",
+        { class: "soft" },
+        "The console calls the API with your token and can do what the token allows.",
+      ),
     ),
     reason && h("p", { class: "note bad", role: "alert" }, h("span", null, reason)),
     element,
