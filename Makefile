@@ -32,7 +32,9 @@ help: ## Show this list
 
 .PHONY: dev
 dev: ## Run the whole system on this machine (PORT=7600 DATA=.belfry)
-	$(CARGO) build --workspace --bins --locked
+	@test -x target/debug/belfry \
+	  || echo "building belfry: about three minutes on two cores the first time, seconds after that"
+	$(CARGO) build --package belfry-local --bin belfry --locked
 	@exec target/debug/belfry dev --port $(PORT) --data $(DATA)
 
 .PHONY: test
@@ -43,6 +45,10 @@ test: lint ## Check everything: lint, every test, the template, the API against 
 	@$(MAKE) --no-print-directory api-test
 	@$(MAKE) --no-print-directory browser-test
 	@$(MAKE) --no-print-directory rehearsal
+
+.PHONY: check
+check: lint ## Check the work of every day: format, lints, unit tests, stories
+	$(CARGO) test --workspace --lib --test stories --locked
 
 .PHONY: browser-test
 browser-test: ## Try the console in a headless Chromium, as a user does
@@ -71,7 +77,7 @@ sim: ## Live simulated lives and judge them (SEEDS=2000 FROM=1), or tell one (SE
 
 .PHONY: soak
 soak: ## Hold a rate of fires in real time with faults on, and judge it (MINUTES=2 RATE=50)
-	@$(CARGO) run --quiet --locked --package belfry-tests --example soak -- --minutes $(MINUTES) --rate $(RATE)
+	@$(CARGO) run --quiet --locked --profile test --package belfry-tests --example soak -- --minutes $(MINUTES) --rate $(RATE)
 
 .PHONY: lint
 lint: ## Check format and lints, warnings denied

@@ -254,7 +254,7 @@ async fn functions_log_and_measure_as_much_as_the_cost_ledger_says() {
     let world = world.replace_app(app);
     let counter = Counter::default();
     let writer = counter.clone();
-    let subscriber = log::format("info").with_writer(move || writer.clone()).finish();
+    let subscriber = log::to(move || writer.clone(), "info");
     // While there is but one subscriber, tracing asks the thread at hand for it, and what another
     // story's thread logs first would be silent here too.
     let _second = tracing::Dispatch::new(tracing::subscriber::NoSubscriber::default());

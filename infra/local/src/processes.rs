@@ -56,7 +56,7 @@ impl Processes {
             let binary = launchpad.binaries.join(function.name());
             if !binary.is_file() {
                 return Err(StartError::Processes(format!(
-                    "{} is missing: build the functions with `cargo build --workspace`",
+                    "{} is missing: build the functions with `cargo build --workspace --bins`",
                     binary.display()
                 )));
             }

@@ -1,17 +1,23 @@
 //! Logs: one JSON object a line on standard output, where CloudWatch reads them.
 
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::SubscriberBuilder;
-use tracing_subscriber::fmt::format::{Format, Json, JsonFields};
+use tracing::Subscriber;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::{self, MakeWriter};
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::registry;
 
-/// How lines look, and which are written; `filter` such as `info` or `belfry_engine=debug`.
-pub fn format(filter: &str) -> SubscriberBuilder<JsonFields, Format<Json>, EnvFilter> {
-    let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt()
-        .json()
-        .flatten_event(true)
-        .with_current_span(false)
-        .with_env_filter(filter)
+/// Lines to a writer, those that `filter` lets through, such as `info` or `belfry_engine=debug`.
+pub fn to<W>(writer: W, filter: &str) -> impl Subscriber + Send + Sync
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let lines = fmt::layer().json().flatten_event(true).with_current_span(false);
+    registry().with(lines.with_writer(writer).with_filter(levels(filter)))
+}
+
+/// What a filter lets through; one that cannot be read lets `info` through.
+pub fn levels(filter: &str) -> Targets {
+    filter.parse().unwrap_or_else(|_| Targets::new().with_default(LevelFilter::INFO))
 }
 
 /// Starts logging as the function's environment says.
@@ -19,5 +25,5 @@ pub fn format(filter: &str) -> SubscriberBuilder<JsonFields, Format<Json>, EnvFi
 pub fn start_from_environment() {
     let filter = std::env::var("RUST_LOG").unwrap_or_else(|_| "info".to_owned());
     // A second start keeps the first.
-    let _ = format(&filter).try_init();
+    let _ = tracing::subscriber::set_global_default(to(std::io::stdout, &filter));
 }

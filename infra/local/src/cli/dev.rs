@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use belfry_engine::log;
 use belfry_local::dev::{self, Options};
 use belfry_local::services::Storage;
 use belfry_time::SystemTime;
 use chrono::Duration;
 use clap::Args;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
 
 use super::fail;
 
@@ -46,14 +49,9 @@ pub(crate) struct Dev {
 impl Dev {
     pub(crate) fn run(self) -> ExitCode {
         // The embedded database warns of every condition that fails, which is how races are lost.
-        let filter = EnvFilter::try_new(format!("dynoxide=error,{}", self.log))
-            .unwrap_or_else(|_| EnvFilter::new("info"));
-        tracing_subscriber::fmt()
-            .with_writer(std::io::stderr)
-            .with_env_filter(filter)
-            .with_target(false)
-            .compact()
-            .init();
+        let levels = log::levels(&format!("dynoxide=error,{}", self.log));
+        let lines = fmt::layer().with_writer(std::io::stderr).with_target(false).compact();
+        tracing_subscriber::registry().with(lines.with_filter(levels)).init();
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         match runtime {
             Ok(runtime) => runtime.block_on(self.serve()),
