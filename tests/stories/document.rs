@@ -52,6 +52,28 @@ async fn every_call_of_the_document_is_served_and_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_vocabulary_has_words_for_every_field_of_an_answer() {
+    let world = World::with(&[("DEFAULT_JITTER_MS", "250")]).await;
+    let schedule = world.schedule("report", "0 9 * * *", &json!({})).await;
+    let (status, vocabulary) = world.call("GET", "/vocabulary", &Value::Null).await;
+    assert_eq!(status, 200, "{vocabulary}");
+    let fields = vocabulary["fields"].as_array().unwrap();
+    let field = |name: &str| fields.iter().find(|field| field["name"] == name);
+    for name in schedule.as_object().unwrap().keys() {
+        let words = field(name).unwrap_or_else(|| panic!("{name} has no words"));
+        assert!(words["label"].is_string() && words["description"].is_string(), "{words}");
+    }
+    // The defaults are this deployment's.
+    assert_eq!(field("jitter_ms").unwrap()["default"], schedule["jitter_ms"]);
+    assert_eq!(schedule["jitter_ms"], 250);
+    for list in
+        ["schedule_statuses", "run_statuses", "reasons", "ledger_reasons", "ledger_problems"]
+    {
+        assert!(vocabulary[list].as_array().unwrap().len() > 4, "{list}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_does_not_fit_dynamodb_is_refused_before_it_gets_there() {
     let world = World::new().await;
     world.schedule("report", "0 9 * * *", &json!({})).await;

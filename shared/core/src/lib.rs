@@ -4,8 +4,8 @@
 //! what it needs and answers with data. The engine acts on those answers.
 //!
 //! The rooms import in one direction: the words all others use (`id`, `instant`, `invalid`, `form`,
-//! `encoding`), then `workflow`, `guard` and `schedule`, `run`, `fire`, then `tick`, `recovery` and
-//! `ledger`, then `declare`.
+//! `encoding`, `words`), then `workflow`, `guard` and `schedule`, `run`, `fire`, then `tick`, `recovery` and
+//! `ledger`, then `declare` and `vocabulary`.
 
 pub mod declare;
 pub mod encoding;
@@ -20,6 +20,8 @@ pub mod recovery;
 pub mod run;
 pub mod schedule;
 pub mod tick;
+pub mod vocabulary;
+pub mod words;
 pub mod workflow;
 
 pub use belfry_cron as cron;

@@ -1,19 +1,26 @@
-//! Writes the reference of `docs/api.md` anew, from the code: `make api-docs`.
+//! Writes the tables of `docs/api.md` that are made from the code anew: `make api-docs`.
 
 use std::io::Error;
 
+use belfry_engine::api::http::openapi::{field_table, reference_table};
+
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/api.md");
-const BEGIN: &str = "| call | does | takes | answers |\n";
 
 fn main() -> Result<(), Error> {
-    let page = std::fs::read_to_string(PAGE)?;
-    let (before, table) = page
-        .split_once(BEGIN)
-        .ok_or_else(|| Error::other("docs/api.md has no table of calls to replace"))?;
-    let after: String = table
-        .lines()
-        .skip_while(|line| line.starts_with('|'))
-        .fold(String::new(), |text, line| text + line + "\n");
-    let reference = belfry_engine::api::http::openapi::reference_table();
-    std::fs::write(PAGE, format!("{before}{reference}{after}"))
+    let mut page = std::fs::read_to_string(PAGE)?;
+    for table in [reference_table(), field_table()] {
+        page = replaced(&page, &table)?;
+    }
+    std::fs::write(PAGE, page)
+}
+
+/// The page with the table that begins as this one does replaced by this one.
+fn replaced(page: &str, table: &str) -> Result<String, Error> {
+    let begin = table.split_inclusive('\n').next().unwrap_or_default();
+    let (before, old) = page.split_once(begin).ok_or_else(|| {
+        Error::other(format!("docs/api.md has no table to replace that begins with {begin}"))
+    })?;
+    let after: String =
+        old.split_inclusive('\n').skip_while(|line| line.starts_with('|')).collect();
+    Ok(format!("{before}{table}{after}"))
 }

@@ -7,7 +7,8 @@ use belfry_core::guard::access::is_user;
 use belfry_core::guard::network::Reachable;
 use belfry_core::guard::quota::Quota;
 use belfry_core::recovery::Limits;
-use belfry_core::schedule::definition::House;
+use belfry_core::schedule::fields::bounds;
+use belfry_core::schedule::house::House;
 use belfry_core::schedule::{Catchup, Overlap};
 use chrono::Duration;
 use ipnet::IpNet;
@@ -44,8 +45,6 @@ pub struct Settings {
     pub run_ttl: Duration,
     /// How hard recovery tries.
     pub recovery: Limits,
-    /// Launches tried before a run has failed.
-    pub launch_attempts: u32,
     /// How long a launcher may hold a run before another delivery takes it over.
     pub launch_lease: Duration,
     /// The addresses HTTP targets may have.
@@ -142,6 +141,7 @@ impl Settings {
     /// Reads every setting through `lookup`.
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Settings, Vec<BadSetting>> {
         let mut reader = Reader { lookup, problems: Vec::new() };
+        let (least, most) = bounds("jitter_ms").unwrap_or_default();
         let settings = Settings {
             deployment: reader.text("DEPLOYMENT"),
             schedules_table: reader.text("SCHEDULES_TABLE"),
@@ -160,7 +160,8 @@ impl Settings {
             house: House {
                 overlap_policy: reader.choice("DEFAULT_OVERLAP_POLICY", Overlap::Skip),
                 catchup_policy: reader.choice("DEFAULT_CATCHUP_POLICY", Catchup::None),
-                jitter_ms: reader.number("DEFAULT_JITTER_MS", 0, 86_400_000),
+                jitter_ms: reader.number("DEFAULT_JITTER_MS", least as u32, most as u32),
+                launch_attempts: reader.number("LAUNCH_MAX_ATTEMPTS", 1, 100),
                 allowed_zones: reader.list("ALLOWED_TIMEZONES"),
             },
             quota: Quota {
@@ -174,7 +175,6 @@ impl Settings {
                 max_age: Duration::seconds(reader.number("RECOVERY_MAX_AGE_S", 60, 31_536_000)),
             },
             reachable: Reachable { allowed: reader.networks("ALLOWED_TARGET_NETWORKS") },
-            launch_attempts: reader.number("LAUNCH_MAX_ATTEMPTS", 1, 100),
             launch_lease: Duration::seconds(reader.number("LAUNCH_LEASE_S", 1, 900)),
             target_timeout: Duration::milliseconds(reader.number("TARGET_TIMEOUT_MS", 1, 900_000)),
             event_bus: reader.text("EVENT_BUS"),

@@ -4,10 +4,10 @@
 //! stands for it, or the schedule was paused. What is left, and every record of a fire that no
 //! definition had, is unexplained.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use chrono::Duration;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::fire::expected::{Expected, Timeline};
@@ -15,6 +15,7 @@ use crate::id::RunId;
 use crate::instant::{self, Instant};
 use crate::run::trace::Trace;
 use crate::run::{Missed, Reason, Status, Trigger};
+use crate::words::Words;
 
 /// A run that starts no later than this after its intended time is on time.
 pub const ON_TIME: Duration = Duration::seconds(1);
@@ -28,15 +29,111 @@ pub struct Ledger {
     /// are fires and not records or definitions.
     pub expected: u64,
     /// The explained ones.
-    pub by_reason: BTreeMap<Word, u64>,
+    pub by_reason: BTreeMap<Fate, u64>,
     /// Runs beside them: asked for by somebody, or taken back by a change.
-    pub extra: BTreeMap<Word, u64>,
+    pub extra: BTreeMap<Fate, u64>,
     /// What nobody can explain, in order.
     pub unexplained: Vec<Unexplained>,
 }
 
-/// A word of the ledger.
-pub type Word = Cow<'static, str>;
+/// What became of a fire, or why there is a run beside the fires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// It succeeded and started within [`ON_TIME`] of its time.
+    OnTime,
+    /// It succeeded and started later than that.
+    Late,
+    /// It succeeded after an outage.
+    CaughtUp,
+    /// It failed.
+    Failed,
+    /// It was skipped: an earlier run held the slot.
+    SkippedOverlap,
+    /// It was skipped: too many runs waited.
+    QueueFull,
+    /// It was missed and not caught up.
+    Missed,
+    /// It fell into a pause.
+    Paused,
+    /// It was taken back by a deletion.
+    Deleted,
+    /// It was taken back by an edit.
+    Superseded,
+    /// It was taken back with its backfill.
+    Cancelled,
+    /// It was to follow a run that did not succeed.
+    Upstream,
+    /// It was skipped and its record does not say why.
+    Skipped,
+    /// It was lost and could not be recovered.
+    Abandoned,
+    /// It has not ended yet.
+    InFlight,
+    /// Its time has not come, or has just come.
+    Pending,
+    /// Its record may have expired.
+    Expired,
+    /// A caller asked for it.
+    Manual,
+    /// A backfill asked for it.
+    Backfill,
+    /// The catch-up asked for it.
+    Catchup,
+    /// A run of another schedule succeeded.
+    After,
+    /// It launched under an earlier definition.
+    BeforeChange,
+}
+
+impl Words for Fate {
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Fate::OnTime => ("On time", "Succeeded, started within a second of its time."),
+            Fate::Late => ("Late", "Succeeded, started more than a second after its time."),
+            Fate::CaughtUp => ("Caught up", "Succeeded, launched after an outage."),
+            Fate::Failed => ("Failed", "Launched, or tried, and failed."),
+            Fate::SkippedOverlap => ("Overlap", "Skipped: an earlier run was still going."),
+            Fate::QueueFull => ("Queue full", "Skipped: too many runs were waiting already."),
+            Fate::Missed => ("Missed", "Passed in an outage, and not caught up."),
+            Fate::Paused => ("Paused", "Fell into a pause."),
+            Fate::Deleted => ("Deleted", "Taken back when the schedule was deleted."),
+            Fate::Superseded => ("Superseded", "Taken back when the definition changed."),
+            Fate::Cancelled => ("Cancelled", "Taken back when its backfill was cancelled."),
+            Fate::Upstream => ("Upstream", "Not launched: the run it follows did not succeed."),
+            Fate::Skipped => ("Skipped", "Not launched, and the record does not say why."),
+            Fate::Abandoned => ("Abandoned", "Lost, and could not be recovered."),
+            Fate::InFlight => ("In flight", "Has not ended yet."),
+            Fate::Pending => ("Pending", "Still to come."),
+            Fate::Expired => ("Expired", "Older than run records are kept."),
+            Fate::Manual => ("By hand", "A run that a caller asked for."),
+            Fate::Backfill => ("Backfill", "A run of a backfill."),
+            Fate::Catchup => ("Catch-up", "A run that the catch-up added."),
+            Fate::After => ("After another", "A run that followed a run of another schedule."),
+            Fate::BeforeChange => {
+                ("Before a change", "Launched under a definition that has changed since.")
+            }
+        }
+    }
+}
+
+impl From<Reason> for Fate {
+    fn from(reason: Reason) -> Fate {
+        match reason {
+            Reason::Missed => Fate::Missed,
+            Reason::Overlap => Fate::SkippedOverlap,
+            Reason::QueueFull => Fate::QueueFull,
+            Reason::Paused => Fate::Paused,
+            Reason::Deleted => Fate::Deleted,
+            Reason::Superseded => Fate::Superseded,
+            Reason::Cancelled => Fate::Cancelled,
+            Reason::Upstream => Fate::Upstream,
+            // Reasons of runs that were tried: nothing is skipped for one of them.
+            Reason::LaunchFailed | Reason::WorkflowMissing | Reason::Executor => Fate::Skipped,
+            Reason::Timeout | Reason::Lost => Fate::Skipped,
+        }
+    }
+}
 
 /// A fire or a record without an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +145,8 @@ pub struct Unexplained {
 }
 
 /// What is wrong with a fire or a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Why {
     /// The tick passed the fire and there is no record of it: it was lost.
     NoRecord,
@@ -64,15 +162,21 @@ pub enum Why {
     UnknownDefinition,
 }
 
-impl Why {
-    fn as_str(self) -> &'static str {
+impl Words for Why {
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            Why::NoRecord => "no_record",
-            Why::Overdue => "overdue",
-            Why::NotLaunched => "not_launched",
-            Why::NotEnded => "not_ended",
-            Why::Unexpected => "unexpected",
-            Why::UnknownDefinition => "unknown_definition",
+            Why::NoRecord => ("No record", "The tick passed the fire and recorded no run of it."),
+            Why::Overdue => ("Overdue", "The tick is late; nothing is lost yet."),
+            Why::NotLaunched => {
+                ("Not launched", "The run was handed over, and no launcher took it.")
+            }
+            Why::NotEnded => {
+                ("Not ended", "The run was launched, and its longest runtime is over.")
+            }
+            Why::Unexpected => ("Unexpected", "There is a run, and no definition had this fire."),
+            Why::UnknownDefinition => {
+                ("Unknown definition", "The expression of then is no longer understood.")
+            }
         }
     }
 }
@@ -114,11 +218,11 @@ impl Ledger {
                 Some((_, run)) => {
                     recorded.push(fire.run_at);
                     match fate(run, rules) {
-                        Ok(word) => count(&mut ledger.by_reason, word),
+                        Ok(fate) => count(&mut ledger.by_reason, fate),
                         Err(why) => ledger.blame(fire.run_at, why),
                     }
                 }
-                None if fire.paused => count(&mut ledger.by_reason, "paused"),
+                None if fire.paused => count(&mut ledger.by_reason, Fate::Paused),
                 None => unrecorded.push(fire.run_at),
             }
         }
@@ -128,11 +232,14 @@ impl Ledger {
         for (_, run) in
             records.iter().filter(|(id, run)| id.cause.is_some() && run.missed.is_none())
         {
-            let word = match &run.trigger {
-                Trigger::After(_) => "after".to_owned(),
-                trigger => String::from(trigger.clone()),
+            let asked = match &run.trigger {
+                Trigger::After(_) => Fate::After,
+                Trigger::Backfill => Fate::Backfill,
+                Trigger::Catchup => Fate::Catchup,
+                // The clock's own fires have no cause.
+                Trigger::Manual | Trigger::Schedule(_) => Fate::Manual,
             };
-            count(&mut ledger.extra, word);
+            count(&mut ledger.extra, asked);
         }
         let summaries = records.iter().filter_map(|(_, run)| run.missed);
         for run_at in ledger.count_summarised(summaries, &recorded, unrecorded) {
@@ -148,9 +255,8 @@ impl Ledger {
     /// The ledger of a window of a schedule as the API shows it.
     pub fn view(&self, from: Instant, to: Instant) -> Value {
         let listed = self.unexplained.iter().take(MAX_LISTED);
-        let listed: Vec<_> = listed
-            .map(|u| json!({"run_at": instant::text(u.run_at), "why": u.why.as_str()}))
-            .collect();
+        let listed: Vec<_> =
+            listed.map(|u| json!({"run_at": instant::text(u.run_at), "why": u.why})).collect();
         json!({
             "from": instant::text(from),
             "to": instant::text(to),
@@ -179,7 +285,7 @@ impl Ledger {
             let range = within(&unrecorded);
             let explained = (range.len() as u64).min(stands_for);
             if explained > 0 {
-                *self.by_reason.entry("missed".into()).or_default() += explained;
+                *self.by_reason.entry(Fate::Missed).or_default() += explained;
             }
             unrecorded.drain(range.start..range.start + explained as usize);
         }
@@ -188,9 +294,9 @@ impl Ledger {
 
     fn count_unrecorded(&mut self, run_at: Instant, rules: &Rules) {
         if run_at > rules.now - rules.grace {
-            count(&mut self.by_reason, "pending");
+            count(&mut self.by_reason, Fate::Pending);
         } else if run_at < rules.kept_since {
-            count(&mut self.by_reason, "expired");
+            count(&mut self.by_reason, Fate::Expired);
         } else if rules.next_run_at.is_some_and(|next| next <= run_at) {
             self.blame(run_at, Why::Overdue);
         } else {
@@ -213,10 +319,10 @@ impl Ledger {
             || run.started_at.is_some_and(|start| timeline.had_fire(run.revision, run_at, start));
         match fate(run, rules) {
             // A launcher will judge it by the definition as it is then.
-            Ok(word) if is_unknown || waits || run.was_taken_back() => {
-                count(&mut self.extra, word);
+            Ok(fate) if is_unknown || waits || run.was_taken_back() => {
+                count(&mut self.extra, fate);
             }
-            Ok(_) if launched_before() => count(&mut self.extra, "before_change"),
+            Ok(_) if launched_before() => count(&mut self.extra, Fate::BeforeChange),
             _ => self.blame(run_at, Why::Unexpected),
         }
     }
@@ -226,25 +332,21 @@ impl Ledger {
     }
 }
 
-fn count(counts: &mut BTreeMap<Word, u64>, word: impl Into<Word>) {
-    *counts.entry(word.into()).or_default() += 1;
+fn count(counts: &mut BTreeMap<Fate, u64>, fate: Fate) {
+    *counts.entry(fate).or_default() += 1;
 }
 
 /// What became of a fire, by its record.
-fn fate(run: &Trace, rules: &Rules) -> Result<Word, Why> {
+fn fate(run: &Trace, rules: &Rules) -> Result<Fate, Why> {
     let started_on_time = run.started_at.is_some_and(|at| at <= run.launch_at + ON_TIME);
     let is_late = |since: Instant, limit: Duration| since + limit < rules.now;
     Ok(match run.status {
-        Status::Success if run.trigger == Trigger::Catchup => "caught_up".into(),
-        Status::Success if started_on_time => "on_time".into(),
-        Status::Success => "late".into(),
-        Status::Failed => "failed".into(),
-        Status::Abandoned => "abandoned".into(),
-        Status::Skipped => match run.reason {
-            Some(Reason::Overlap) => "skipped_overlap".into(),
-            Some(reason) => word(reason),
-            None => "skipped".into(),
-        },
+        Status::Success if run.trigger == Trigger::Catchup => Fate::CaughtUp,
+        Status::Success if started_on_time => Fate::OnTime,
+        Status::Success => Fate::Late,
+        Status::Failed => Fate::Failed,
+        Status::Abandoned => Fate::Abandoned,
+        Status::Skipped => run.reason.map_or(Fate::Skipped, Fate::from),
         Status::Enqueued if is_late(run.launch_at, rules.lost_after) => {
             return Err(Why::NotLaunched);
         }
@@ -256,16 +358,8 @@ fn fate(run: &Trace, rules: &Rules) -> Result<Word, Why> {
             return Err(Why::NotEnded);
         }
         // Waiting for its turn takes as long as the runs before it.
-        Status::Enqueued | Status::Queued | Status::Started => "in_flight".into(),
+        Status::Enqueued | Status::Queued | Status::Started => Fate::InFlight,
     })
-}
-
-/// A reason's own word, as it is in the record.
-fn word(reason: Reason) -> Word {
-    match serde_json::to_value(reason) {
-        Ok(Value::String(word)) => word.into(),
-        _ => "skipped".into(),
-    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::fire::expected::tests::{at, change, timeline};
 use crate::id::Cause;
 use crate::run::trace::tests::trace;
 use crate::schedule::change::Change;
+use crate::words::variants;
 
 fn rules() -> Rules {
     Rules {
@@ -15,6 +16,11 @@ fn rules() -> Rules {
         kept_since: at("00:00:00"),
         next_run_at: Some(at("23:00:00")),
     }
+}
+
+/// The word of the API.
+fn word(fate: Fate) -> &'static str {
+    variants::<Fate>()[fate as usize]
 }
 
 fn fire(time: &str) -> RunId {
@@ -45,7 +51,7 @@ fn check(run: Option<Value>, rules: &Rules, expected: Result<&str, Why>) {
     let records: Vec<_> = run.into_iter().map(|run| record("10:00:00", run)).collect();
     let ledger = reconcile(vec![made], &records, rules);
     let found = match (ledger.by_reason.first_key_value(), ledger.unexplained.first()) {
-        (Some((word, 1)), None) => Ok(word.as_ref()),
+        (Some((fate, 1)), None) => Ok(word(*fate)),
         (None, Some(unexplained)) => Err(unexplained.why),
         _ => panic!("{ledger:?}"),
     };
@@ -110,7 +116,8 @@ fn hourly(records: &[(RunId, Trace)], by_reason: &[(&str, u64)], unexplained: &[
         change("07:30:00", "resumed", 3, expr),
     ];
     let ledger = reconcile(changes, records, &rules());
-    let found: Vec<_> = ledger.by_reason.iter().map(|(word, n)| (word.as_ref(), *n)).collect();
+    let mut found: Vec<_> = ledger.by_reason.iter().map(|(fate, n)| (word(*fate), *n)).collect();
+    found.sort_unstable();
     assert_eq!(found, by_reason);
     let wrong: Vec<_> = ledger.unexplained.iter().map(|u| (u.run_at, u.why)).collect();
     let expected: Vec<_> = unexplained.iter().map(|(time, why)| (at(time), *why)).collect();
@@ -201,9 +208,9 @@ fn replaced(run: Value, rules: &Rules, expected: Result<&str, Why>) {
         change("09:59:50", "updated", 2, "0 23 * * *"),
     ];
     let ledger = reconcile(changes, &[record("10:00:00", run)], rules);
-    assert_eq!(ledger.by_reason, BTreeMap::from([("pending".into(), 1)]));
+    assert_eq!(ledger.by_reason, BTreeMap::from([(Fate::Pending, 1)]));
     let found = match (ledger.extra.first_key_value(), ledger.unexplained.first()) {
-        (Some((word, 1)), None) => Ok(word.as_ref()),
+        (Some((fate, 1)), None) => Ok(word(*fate)),
         (None, Some(unexplained)) => Err(unexplained.why),
         _ => panic!("{ledger:?}"),
     };
@@ -242,8 +249,8 @@ fn runs_that_somebody_asked_for_are_counted_apart() {
     let by_hand = (RunId { cause: Some(Cause::manual("x")), ..id }, run);
     let made = change("00:00:00", "created", 1, "0 10 * * *");
     let ledger = reconcile(vec![made], &[record("10:00:00", json!({})), by_hand], &rules());
-    assert_eq!(ledger.by_reason, BTreeMap::from([("on_time".into(), 1)]));
-    assert_eq!(ledger.extra, BTreeMap::from([("manual".into(), 1)]));
+    assert_eq!(ledger.by_reason, BTreeMap::from([(Fate::OnTime, 1)]));
+    assert_eq!(ledger.extra, BTreeMap::from([(Fate::Manual, 1)]));
     assert!(ledger.unexplained.is_empty());
 }
 
@@ -252,7 +259,7 @@ fn a_definition_that_is_no_longer_understood_is_said_and_its_records_are_not_bla
     let mut made = change("00:00:00", "created", 1, "0 10 * * *");
     made.timing.cron_expr = "when the owl cries".to_owned();
     let ledger = reconcile(vec![made], &[record("10:00:00", json!({}))], &rules());
-    assert_eq!(ledger.extra, BTreeMap::from([("on_time".into(), 1)]));
+    assert_eq!(ledger.extra, BTreeMap::from([(Fate::OnTime, 1)]));
     let unknown = Unexplained { run_at: at("00:00:00"), why: Why::UnknownDefinition };
     assert_eq!((ledger.expected, ledger.unexplained), (0, vec![unknown]));
 }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::encoding::json_text;
 use crate::id::RunId;
 use crate::instant::{self, Instant};
+use crate::words::Words;
 
 /// Results beyond this do not fit the record; half a JSON is none, so they are not cut.
 pub const MAX_RESULT: usize = 300;
@@ -218,6 +219,52 @@ pub enum Reason {
     Timeout,
     /// It was lost and every attempt to recover it failed, or it was too old to try.
     Lost,
+}
+
+impl Words for Status {
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Status::Enqueued => (
+                "Enqueued",
+                "The run is recorded; its message waits for its second, or for the next attempt.",
+            ),
+            Status::Queued => ("Queued", "The run waits for an earlier run of its schedule."),
+            Status::Started => {
+                ("Started", "The run is claimed by a launcher, or going on at its target.")
+            }
+            Status::Success => ("Success", "The run is done."),
+            Status::Failed => ("Failed", "The run failed and is not tried again."),
+            Status::Skipped => ("Skipped", "The run was deliberately not launched."),
+            Status::Abandoned => ("Abandoned", "The run was lost and could not be recovered."),
+        }
+    }
+}
+
+impl Words for Reason {
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Reason::Missed => {
+                ("Missed", "The fire was late by more than the grace, and was not caught up.")
+            }
+            Reason::Overlap => ("Overlap", "An earlier run was still going and held the slot."),
+            Reason::QueueFull => ("Queue full", "As many runs as may wait were waiting already."),
+            Reason::Paused => ("Paused", "The schedule was paused before the run launched."),
+            Reason::Deleted => ("Deleted", "The schedule was deleted before the run launched."),
+            Reason::Superseded => (
+                "Superseded",
+                "The definition changed before the run launched, and the new one has no such fire.",
+            ),
+            Reason::Cancelled => ("Cancelled", "The backfill of the run was cancelled."),
+            Reason::Upstream => ("Upstream", "The run that this run follows did not succeed."),
+            Reason::LaunchFailed => {
+                ("Launch failed", "The target refused the run, or could not be reached.")
+            }
+            Reason::WorkflowMissing => ("Workflow missing", "The workflow version is gone."),
+            Reason::Executor => ("Executor", "The executor reported the end of the run."),
+            Reason::Timeout => ("Timeout", "The run took longer than its longest runtime."),
+            Reason::Lost => ("Lost", "The run was lost, and every attempt to recover it failed."),
+        }
+    }
 }
 
 /// What recovery did about a lost run.

@@ -159,7 +159,7 @@ mod as_text {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::definition::House;
+    use crate::schedule::house::House;
 
     #[expect(clippy::needless_pass_by_value, reason = "reads better where it is called")]
     fn definition(more: Value) -> Definition {

@@ -3,6 +3,8 @@
 pub mod change;
 pub mod definition;
 pub mod diff;
+pub mod fields;
+pub mod house;
 pub mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +16,7 @@ use serde_json::Value;
 use crate::encoding::json_text;
 use crate::id::{RunId, ScheduleId, SetName, WorkflowId};
 use crate::instant::{self, Instant};
+use crate::words::Words;
 
 /// A schedule as stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,29 +79,12 @@ pub struct Clock {
 /// What the user wrote and only the user changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spec {
-    /// For people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// For people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// For people and filters.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub tags: BTreeMap<String, String>,
+    /// What the user added to timing and policies.
+    #[serde(flatten)]
+    pub options: Options,
     /// What every run is given.
     #[serde(with = "json_text")]
     pub payload: Value,
-    /// Whether the target is told about schedule, run and upcoming fires.
-    pub inject_metadata: bool,
-    /// How long a tracked run may take.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_runtime_s: Option<u32>,
-    /// How many failures in a row pause the schedule.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pause_after_failures: Option<u32>,
-    /// The schedule whose successful runs this one follows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after_schedule_id: Option<ScheduleId>,
     /// The declared set it belongs to. Changed by declaring, adopting and releasing, by nothing else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<SetName>,
@@ -112,6 +98,32 @@ pub struct Spec {
     pub revision: u64,
     /// When that was.
     pub updated_at: Instant,
+}
+
+/// What a user may add to a schedule: everything that is neither timing nor policy. The tick does not
+/// need it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Options {
+    /// For people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// For people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// For people and filters.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tags: BTreeMap<String, String>,
+    /// Whether the target is told about schedule, run and upcoming fires.
+    pub inject_metadata: bool,
+    /// How long a tracked run may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_runtime_s: Option<u32>,
+    /// How many failures in a row pause the schedule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause_after_failures: Option<u32>,
+    /// The schedule whose successful runs this one follows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_schedule_id: Option<ScheduleId>,
 }
 
 /// Which fires a schedule has.
@@ -191,6 +203,67 @@ pub enum Status {
     Expired,
     /// Its stored expression is no longer understood.
     Invalid,
+}
+
+impl Words for Overlap {
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Overlap::Skip => {
+                ("Skip", "The fire is skipped, and its record names the run in its way.")
+            }
+            Overlap::Allow => ("Run beside it", "Every fire launches, however many are going."),
+            Overlap::Queue => ("Wait", "The fire waits for its turn and launches in order."),
+        }
+    }
+}
+
+impl Words for Catchup {
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Catchup::None => {
+                ("Let them go", "Missed fires are recorded as missed, and nothing is launched.")
+            }
+            Catchup::Once => {
+                ("Run once", "The newest missed fire is launched, the others are recorded.")
+            }
+            Catchup::FireImmediately => {
+                ("Run all now", "All missed fires are launched at once, oldest first.")
+            }
+            Catchup::Spread => {
+                ("Spread them", "All missed fires are launched, evenly over the look-ahead.")
+            }
+        }
+    }
+}
+
+impl Words for DstGap {
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            DstGap::Shift => ("Right after", "One fire right after the gap."),
+            DstGap::Skip => ("Not at all", "No fire on that day."),
+        }
+    }
+}
+
+impl Words for DstFold {
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            DstFold::First => ("Once", "The schedule fires the first time only."),
+            DstFold::Both => ("Both times", "The schedule fires twice on that day."),
+        }
+    }
+}
+
+impl Words for Status {
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Status::Active => ("Active", "The schedule fires."),
+            Status::Paused => ("Paused", "The schedule does not fire until it is resumed."),
+            Status::Pending => ("Pending", "The schedule's start has not come yet."),
+            Status::Expired => ("Expired", "The schedule has no fire left."),
+            Status::Invalid => ("Invalid", "The stored expression is no longer understood."),
+        }
+    }
 }
 
 /// Stands for an expression without fires: it had its only one long before there were schedules.

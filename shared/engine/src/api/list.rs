@@ -74,7 +74,7 @@ async fn missing(app: &App, clock: &Clock, spec: &Spec) -> Result<Vec<Value>, Re
         let message = format!("workflow {workflow} has no version {version}: its runs fail");
         warn("missing_workflow", message);
     }
-    if let Some(other) = &spec.after_schedule_id
+    if let Some(other) = &spec.options.after_schedule_id
         && !matches!(app.store.schedule(other).await?, Stored::Schedule(_))
     {
         let message = format!("schedule {other}, which this one follows, does not exist");
@@ -147,7 +147,7 @@ pub(super) async fn find(
 
 impl Wanted {
     fn fits(&self, clock: &Clock, spec: &Spec, now: Instant) -> bool {
-        let tagged = |(key, value): &(String, Option<String>)| match spec.tags.get(key) {
+        let tagged = |(key, value): &(String, Option<String>)| match spec.options.tags.get(key) {
             None => false,
             Some(has) => value.as_ref().is_none_or(|value| has == value),
         };

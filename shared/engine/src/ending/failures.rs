@@ -26,7 +26,7 @@ pub(crate) async fn after_failure(
     failed: &RunId,
 ) -> Result<(), Fault> {
     let Schedule { clock, spec } = schedule;
-    let Some(limit) = spec.pause_after_failures else { return Ok(()) };
+    let Some(limit) = spec.options.pause_after_failures else { return Ok(()) };
     if clock.paused {
         return Ok(());
     }

@@ -102,7 +102,7 @@ async fn retry_or_fail(
     refused: Refused,
 ) -> Result<Handled, Fault> {
     let Claimed { run, holds_slot, .. } = claimed;
-    if refused.retryable && run.attempt < app.settings.launch_attempts {
+    if refused.retryable && run.attempt < app.settings.house.launch_attempts {
         // A target that may have the run keeps its slot: the next try finds it its own.
         if *holds_slot && !refused.unheard && !outlived(app, run) {
             // Before the run, which another message for it may claim at once: the slot it finds

@@ -259,7 +259,7 @@ async fn setting(app: &App, id: &RunId, schedule: Option<&Schedule>) -> Result<S
     let workflow = app.workflow(&clock.workflow_id, clock.version).await?;
     // Without its workflow a run fails when it is launched, and says so.
     let completion = workflow.map(|workflow| workflow.completion).unwrap_or_default();
-    let max_runtime = spec.max_runtime_s.map(|s| Duration::seconds(i64::from(s)));
+    let max_runtime = spec.options.max_runtime_s.map(|s| Duration::seconds(i64::from(s)));
     Ok(match clock.paused && !id.is_asked_for() {
         true => Setting::Paused { completion, max_runtime },
         false => Setting::Running { completion, max_runtime },

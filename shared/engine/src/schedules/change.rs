@@ -87,7 +87,7 @@ pub(crate) async fn change(
         return repeat(app, &old, now).await;
     }
     let Schedule { clock, spec } = &old;
-    let followed = spec.after_schedule_id.as_ref();
+    let followed = spec.options.after_schedule_id.as_ref();
     let mut links =
         links(app, &clock.owner, &clock.schedule_id, followed, Some(&definition)).await?;
     let set = intent.membership.after(spec.set.as_ref());
@@ -131,7 +131,7 @@ fn is_same(old: &Schedule, definition: &Definition, intent: &Intent) -> bool {
 async fn repeat(app: &App, old: &Schedule, now: Instant) -> Result<Saving, Refusal> {
     let clock = &old.clock;
     settle_unlaunched(app, clock, Some(clock), clock.revision, now).await?;
-    if let Some(followed) = &old.spec.after_schedule_id {
+    if let Some(followed) = &old.spec.options.after_schedule_id {
         invalidate_prereads(app, followed, now).await?;
     }
     Ok(saving(false, old, now))
@@ -244,14 +244,8 @@ pub(crate) fn spec(
     now: Instant,
 ) -> Spec {
     Spec {
-        name: definition.name,
-        description: definition.description,
-        tags: definition.tags,
+        options: definition.options,
         payload: definition.payload,
-        inject_metadata: definition.inject_metadata,
-        max_runtime_s: definition.max_runtime_s,
-        pause_after_failures: definition.pause_after_failures,
-        after_schedule_id: definition.after_schedule_id,
         set: None,
         pause_note,
         pause_until: None,

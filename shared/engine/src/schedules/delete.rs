@@ -41,7 +41,7 @@ pub(crate) async fn remove(
         }
         let Schedule { clock, spec } = schedule;
         check_revision(&clock, if_match)?;
-        let followed = spec.after_schedule_id.as_ref();
+        let followed = spec.options.after_schedule_id.as_ref();
         let mut links = links(app, &clock.owner, id, followed, None).await?;
         links.extend(membership(&clock.owner, spec.set.as_ref(), None));
         let now = app.now();

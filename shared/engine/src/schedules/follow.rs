@@ -22,7 +22,7 @@ pub(crate) async fn links(
     before: Option<&ScheduleId>,
     definition: Option<&Definition>,
 ) -> Result<Vec<Link>, Refusal> {
-    let wanted = definition.and_then(|definition| definition.after_schedule_id.as_ref());
+    let wanted = definition.and_then(|definition| definition.options.after_schedule_id.as_ref());
     if wanted == before {
         return Ok(Vec::new());
     }
@@ -67,7 +67,7 @@ async fn check(app: &App, owner: &str, id: &ScheduleId, other: &ScheduleId) -> R
             {
                 return refuse(format!("{MAX_FOLLOWERS} schedules follow {other} already"));
             }
-            Some(Schedule { spec, .. }) => next = spec.after_schedule_id,
+            Some(Schedule { spec, .. }) => next = spec.options.after_schedule_id,
         }
     }
     refuse(format!("makes a chain of more than {MAX_CHAIN} schedules"))

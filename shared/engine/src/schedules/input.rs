@@ -2,14 +2,15 @@
 
 use belfry_core::id::ScheduleId;
 use belfry_core::invalid::Invalid;
-use belfry_core::schedule::definition::{Definition, MAX_PAYLOAD};
+use belfry_core::schedule::definition::Definition;
+use belfry_core::schedule::fields::{MAX_PAYLOAD, given};
 use serde_json::Value;
 
 use super::refusal::Refusal;
 use crate::app::App;
 
 pub(crate) fn payload(body: &Value) -> Option<&Value> {
-    body.get("payload").or_else(|| body.get("test_payload"))
+    given(body, "payload")
 }
 
 /// A payload must fit the messages and items it travels in.

@@ -37,7 +37,7 @@ pub(crate) async fn reconcile(
         now,
         grace: settings.horizon.grace,
         lost_after: settings.recovery.lost_after,
-        max_runtime: spec.max_runtime_s.map(|s| Duration::seconds(i64::from(s))),
+        max_runtime: spec.options.max_runtime_s.map(|s| Duration::seconds(i64::from(s))),
         // A fire that was cancelled ahead of its time expires ahead of its time.
         kept_since: now - settings.run_ttl + settings.horizon.lookahead,
         next_run_at: clock.next_run_at,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use belfry_core::declare::set::declaration::Declaration;
 use belfry_core::id::SetName;
 use belfry_core::invalid::Invalid;
-use belfry_core::schedule::definition::House;
+use belfry_core::schedule::house::House;
 use belfry_time::{SystemTime, Time};
 use clap::Args;
 use serde_json::{Value, json};

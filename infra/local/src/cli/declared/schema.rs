@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use belfry_core::schedule::fields::is_read_only;
 use belfry_engine::api::http::openapi;
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -82,7 +83,7 @@ fn schema() -> Value {
 /// it is required.
 fn writable(mut schema: Value) -> Value {
     if let Some(fields) = schema["properties"].as_object_mut() {
-        fields.retain(|_, field| field["description"] != "ignored");
+        fields.retain(|name, _| name == "schedule_id" || !is_read_only(name));
     }
     if let Some(schema) = schema.as_object_mut() {
         schema.remove("anyOf");

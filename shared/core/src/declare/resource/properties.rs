@@ -8,35 +8,8 @@ use serde_json::{Map, Value};
 
 use crate::guard::access::is_user;
 use crate::invalid::Invalid;
+use crate::schedule::fields::{Kind, all_written, find};
 
-/// The fields of a schedule that are whole numbers.
-const NUMBERS: [&str; 6] = [
-    "version",
-    "jitter_ms",
-    "max_concurrent",
-    "catchup_window_s",
-    "max_runtime_s",
-    "pause_after_failures",
-];
-/// The fields of a schedule that are true or false.
-const FLAGS: [&str; 2] = ["paused", "inject_metadata"];
-/// The fields of a schedule that are neither.
-const OTHERS: [&str; 14] = [
-    "workflow_id",
-    "cron_expr",
-    "timezone",
-    "start_at",
-    "end_at",
-    "dst_gap",
-    "dst_fold",
-    "overlap_policy",
-    "catchup_policy",
-    "name",
-    "description",
-    "tags",
-    "payload",
-    "after_schedule_id",
-];
 /// The fields of a workflow version.
 const OF_WORKFLOWS: [&str; 3] = ["definition", "target", "completion"];
 
@@ -72,18 +45,20 @@ impl Properties {
 
     /// The schedule as the API would take it, and what is wrong with the properties as such.
     pub fn schedule(&self) -> (Value, Vec<Invalid>) {
-        let fields = NUMBERS.iter().chain(&FLAGS).chain(&OTHERS);
-        self.body(fields.copied(), "payload", "ScheduleId", |field, value| match value {
-            Value::String(text) if NUMBERS.contains(&field) => {
-                text.trim().parse::<u64>().map_or(Value::String(text), Value::from)
+        let fields = all_written().map(|(field, _)| field.name);
+        self.body(fields, "payload", "ScheduleId", |field, value| {
+            match (find(field).map(|field| field.kind), value) {
+                (Some(Kind::Whole(..)), Value::String(text)) => {
+                    text.trim().parse::<u64>().map_or(Value::String(text), Value::from)
+                }
+                (Some(Kind::Flag), Value::String(text)) => match text.as_str() {
+                    "true" | "True" => Value::Bool(true),
+                    "false" | "False" => Value::Bool(false),
+                    _ => Value::String(text),
+                },
+                (Some(Kind::Tags), tags) => texts(tags),
+                (_, value) => value,
             }
-            Value::String(text) if FLAGS.contains(&field) => match text.as_str() {
-                "true" | "True" => Value::Bool(true),
-                "false" | "False" => Value::Bool(false),
-                _ => Value::String(text),
-            },
-            value if field == "tags" => texts(value),
-            value => value,
         })
     }
 
@@ -188,7 +163,6 @@ fn field_of(property: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::definition::{Definition, House};
     use serde_json::json;
 
     #[expect(clippy::needless_pass_by_value, reason = "reads better where it is called")]
@@ -198,16 +172,10 @@ mod tests {
 
     #[test]
     fn every_field_of_a_schedule_has_a_property() {
-        let body = json!({"cron_expr": "0 9 * * *", "workflow_id": "w"});
-        let id = "nightly".parse().unwrap();
-        let document = Definition::parse(&body, &id, &House::default()).unwrap().document();
-        let mut fields: Vec<_> = document.as_object().unwrap().keys().map(String::as_str).collect();
-        let mut known: Vec<_> = NUMBERS.iter().chain(&FLAGS).chain(&OTHERS).copied().collect();
-        fields.sort_unstable();
-        known.sort_unstable();
-        assert_eq!(fields, known);
-        for field in known {
-            assert_eq!(field_of(&property(field)), field);
+        for (field, _) in all_written() {
+            assert_eq!(field_of(&property(field.name)), field.name);
+            let (body, problems) = schedule(json!({property(field.name): {"any": "thing"}}));
+            assert_eq!((body, problems), (json!({field.name: {"any": "thing"}}), vec![]));
         }
     }
 

@@ -8,7 +8,9 @@ use serde_json::{Map, Value, json};
 use crate::form::whole_number;
 use crate::id::{ScheduleId, SetName, WorkflowId};
 use crate::invalid::Invalid;
-use crate::schedule::definition::{Definition, House, object};
+use crate::schedule::definition::{Definition, object};
+use crate::schedule::fields::given;
+use crate::schedule::house::House;
 use crate::workflow::Workflow;
 
 /// Schedules of a declaration. With larger ones the answer would not fit what a function may answer.
@@ -176,8 +178,7 @@ fn schedule(value: &Value, house: &House) -> Result<Declared, Vec<Invalid>> {
 
 /// Whether a body says whether its schedule is paused.
 pub fn says_paused(body: &Value) -> bool {
-    let said = |field: &str| body.get(field).is_some_and(|value| !value.is_null());
-    said("paused") || said("enabled")
+    given(body, "paused").is_some_and(|value| !value.is_null())
 }
 
 fn workflow(value: &Value) -> Result<DeclaredWorkflow, Vec<Invalid>> {
@@ -248,7 +249,9 @@ fn twice(
 fn leads_back(schedules: &[(usize, Declared)], problems: &mut Vec<Invalid>) {
     let follows: BTreeMap<_, _> = schedules
         .iter()
-        .filter_map(|(_, one)| Some((&one.schedule_id, one.definition.after_schedule_id.as_ref()?)))
+        .filter_map(|(_, one)| {
+            Some((&one.schedule_id, one.definition.options.after_schedule_id.as_ref()?))
+        })
         .collect();
     for (place, one) in schedules {
         let mut at = follows.get(&one.schedule_id);

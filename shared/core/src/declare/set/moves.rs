@@ -118,7 +118,7 @@ fn local(fires: &Fires<'_>, at: Instant) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::definition::House;
+    use crate::schedule::house::House;
 
     fn definition(more: &Value) -> Definition {
         let mut body = json!({"workflow_id": "w", "timezone": "Europe/Zurich"});

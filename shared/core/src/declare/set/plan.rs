@@ -182,8 +182,8 @@ fn decide(
     };
     let found = scene.found.get(&declared.schedule_id);
     let old = found.map(|found| &found.definition);
-    let followed = old.and_then(|old| old.after_schedule_id.as_ref());
-    if let Some(other) = &declared.definition.after_schedule_id
+    let followed = old.and_then(|old| old.options.after_schedule_id.as_ref());
+    if let Some(other) = &declared.definition.options.after_schedule_id
         && Some(other) != followed
         && !there.contains(other)
     {
@@ -230,7 +230,7 @@ fn undeclared(id: &ScheduleId, scene: &Scene<'_>) -> Option<Item> {
 fn waves(schedules: &[Declared]) -> Vec<usize> {
     let follows: BTreeMap<_, _> = schedules
         .iter()
-        .map(|one| (&one.schedule_id, one.definition.after_schedule_id.as_ref()))
+        .map(|one| (&one.schedule_id, one.definition.options.after_schedule_id.as_ref()))
         .collect();
     let depth = |one: &Declared| {
         let next = |id: &&ScheduleId| {

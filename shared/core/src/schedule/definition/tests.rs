@@ -1,5 +1,6 @@
 use super::*;
 use crate::instant;
+use crate::schedule::Overlap;
 
 fn id() -> ScheduleId {
     "nightly".parse().unwrap()
@@ -48,7 +49,7 @@ fn little_is_required() {
     assert_eq!(definition.timing.timezone, "UTC");
     assert_eq!(definition.policies.overlap_policy, Overlap::Skip);
     assert_eq!(definition.payload, json!({}));
-    assert!(definition.inject_metadata);
+    assert!(definition.options.inject_metadata);
 }
 
 #[test]
@@ -84,7 +85,7 @@ fn other_products_names_are_understood() {
     }))
     .unwrap();
     assert!(definition.paused);
-    assert_eq!(definition.name.as_deref(), Some("n"));
+    assert_eq!(definition.options.name.as_deref(), Some("n"));
     assert_eq!(definition.timing.start_at, instant::parse("2025-12-31T23:00:00Z"));
     refused(
         json!({"cron_expr": "* * * * *", "cron_expression": "* * * * *"}),
@@ -114,7 +115,7 @@ fn null_clears_and_payload_is_replaced_whole() {
     let patched = definition.patched(&patch, &id(), &house).unwrap();
     assert_eq!(patched.timing.timezone, "UTC");
     assert_eq!(patched.payload, json!({"new": 2}));
-    assert_eq!(patched.tags.keys().collect::<Vec<_>>(), ["b"]);
+    assert_eq!(patched.options.tags.keys().collect::<Vec<_>>(), ["b"]);
 }
 
 #[test]

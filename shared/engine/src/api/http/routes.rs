@@ -11,6 +11,7 @@ use belfry_core::id::{RunId, ScheduleId, WorkflowId};
 use belfry_core::instant::{self, Instant};
 use belfry_core::run::Status;
 use belfry_core::schedule::{self, Catchup, Overlap};
+use belfry_core::vocabulary;
 use belfry_core::workflow::EVERYBODY;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -67,6 +68,9 @@ pub(super) async fn route(app: &App, request: &Request) -> Routed {
         ("GET", ["presets"]) => Ok(Answer::json(200, &presets::presets())),
         ("GET", ["timezones"]) => {
             Ok(Answer::json(200, &timezones::timezones(&app.settings.house, app.now())))
+        }
+        ("GET", ["vocabulary"]) => {
+            Ok(Answer::json(200, &json!(vocabulary::vocabulary(&app.settings.house))))
         }
         ("GET", ["schedules"]) => list(app, request).await,
         ("POST", ["schedules"]) => create(app, request).await,

@@ -2,7 +2,7 @@
 
 use belfry_core::cron::{Zone, tzdb_version};
 use belfry_core::instant::Instant;
-use belfry_core::schedule::definition::House;
+use belfry_core::schedule::house::House;
 use chrono::{FixedOffset, Offset, SecondsFormat, Utc};
 use serde_json::{Value, json};
 

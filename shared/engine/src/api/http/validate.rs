@@ -4,7 +4,8 @@ use belfry_core::cron::{Cron, DstFold, DstGap, Timetable, Zone};
 use belfry_core::id::ScheduleId;
 use belfry_core::instant::{self, Instant};
 use belfry_core::invalid::Invalid;
-use belfry_core::schedule::definition::House;
+use belfry_core::schedule::house::House;
+use belfry_core::words::{listed, variants};
 use chrono::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -55,8 +56,8 @@ fn read(body: &Value, house: &House, now: Instant) -> Result<Question, Vec<Inval
     let zone = form.zone(house);
     let (start_at, end_at) = (form.time("start_at"), form.time("end_at"));
     let after = form.time("after").unwrap_or(now);
-    let gap: Option<DstGap> = form.choice("dst_gap", "shift or skip");
-    let fold: Option<DstFold> = form.choice("dst_fold", "first or both");
+    let gap: Option<DstGap> = form.choice("dst_gap");
+    let fold: Option<DstFold> = form.choice("dst_fold");
     let count = form.count();
     if let (Some(start), Some(end)) = (start_at, end_at)
         && end < start
@@ -145,10 +146,10 @@ impl<'a> Form<'a> {
         }
     }
 
-    fn choice<T: DeserializeOwned>(&mut self, field: &str, choices: &str) -> Option<T> {
+    fn choice<T: DeserializeOwned>(&mut self, field: &str) -> Option<T> {
         match serde_json::from_value(self.given(field)?.clone()) {
             Ok(choice) => Some(choice),
-            Err(_) => self.wrong(field, format!("must be {choices}")),
+            Err(_) => self.wrong(field, format!("must be {}", listed(variants::<T>()))),
         }
     }
 

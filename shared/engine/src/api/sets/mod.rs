@@ -55,7 +55,8 @@ pub(crate) async fn apply(
     let house = &app.settings.house;
     let declaration = Declaration::parse(body, set, house).map_err(Refusal::Invalid)?;
     let members: BTreeSet<_> = ids_of(app, caller, set).await?;
-    let afters = declaration.schedules.iter().flat_map(|d| d.definition.after_schedule_id.clone());
+    let afters =
+        declaration.schedules.iter().flat_map(|d| d.definition.options.after_schedule_id.clone());
     let names = declaration.schedules.iter().map(|d| d.schedule_id.clone());
     let found = found(app, names.chain(afters).chain(members.iter().cloned())).await?;
     let workflows = workflows(app, caller, &declaration).await?;

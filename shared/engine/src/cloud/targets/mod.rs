@@ -89,7 +89,7 @@ impl Launch<'_> {
         let id = &self.run.id;
         let payload = self.run.payload.as_ref().unwrap_or(&spec.payload);
         let mut body = json!({"dag": self.workflow.definition, "payload": payload});
-        if spec.inject_metadata {
+        if spec.options.inject_metadata {
             let from = id.run_at.max(self.run.enqueued_at);
             body["metadata"] = json!({
                 "triggered_by": self.run.trigger,

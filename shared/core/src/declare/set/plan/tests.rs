@@ -1,7 +1,8 @@
 //! Plans, held against what they should say.
 
 use super::*;
-use crate::schedule::definition::{House, object};
+use crate::schedule::definition::object;
+use crate::schedule::house::House;
 
 fn now() -> Instant {
     "2026-11-15T12:00:00Z".parse().unwrap()

@@ -1,6 +1,5 @@
 //! Kinds of values, and the JSON Schema of each.
 
-use belfry_core::schedule::definition::{MAX_SHORT_TEXT, MAX_TAGS};
 use serde_json::{Map, Value, json};
 
 /// What a field or a parameter holds.
@@ -12,8 +11,6 @@ pub(super) enum Kind {
     Flag,
     /// A text.
     Text,
-    /// A text of limited length, in characters.
-    Short(usize),
     /// A name of a schedule, a workflow or a node.
     Name,
     /// A text in a notation that JSON Schema knows by its name only.
@@ -34,10 +31,6 @@ pub(super) enum Kind {
     List(&'static Kind),
     /// A list of at most so many.
     ShortList(&'static Kind, usize),
-    /// Tags: texts by name.
-    Texts,
-    /// Tags, `null` for those that go.
-    TextsOrNull,
     /// Counts by name.
     Counts,
     /// An object that has a schema of its own.
@@ -83,7 +76,6 @@ impl Kind {
             Kind::Any => json!({}),
             Kind::Flag => json!({"type": "boolean"}),
             Kind::Text => json!({"type": "string"}),
-            Kind::Short(max) => json!({"type": "string", "maxLength": max}),
             Kind::Name => json!({"type": "string", "pattern": NAME}),
             // Whatever the notation, nothing is no text in it.
             Kind::Notation(format) => json!({"type": "string", "format": format, "minLength": 1}),
@@ -97,23 +89,12 @@ impl Kind {
             Kind::ShortList(of, max) => {
                 json!({"type": "array", "items": of.schema(), "maxItems": max})
             }
-            Kind::Texts => tags(&json!("string")),
-            Kind::TextsOrNull => tags(&json!(["string", "null"])),
             Kind::Counts => {
                 json!({"type": "object", "additionalProperties": Kind::Count.schema()})
             }
             Kind::Object(name) => json!({"$ref": format!("#/components/schemas/{name}")}),
         }
     }
-}
-
-fn tags(kind: &Value) -> Value {
-    json!({
-        "type": "object",
-        "maxProperties": MAX_TAGS,
-        "propertyNames": {"minLength": 1, "maxLength": MAX_SHORT_TEXT},
-        "additionalProperties": {"type": kind, "maxLength": MAX_SHORT_TEXT},
-    })
 }
 
 impl Field {

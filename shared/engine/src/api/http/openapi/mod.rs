@@ -4,8 +4,10 @@ mod kind;
 mod operations;
 mod records;
 mod requests;
+mod schedule;
 mod schemas;
 mod sets;
+mod vocabulary;
 
 use serde_json::{Map, Value, json};
 
@@ -129,6 +131,11 @@ fn meaning(status: u16) -> &'static str {
     }
 }
 
+/// The fields a user writes, of docs/api.md: a row for each.
+pub fn field_table() -> String {
+    schedule::written_table()
+}
+
 /// The reference of docs/api.md: a row for each call.
 pub fn reference_table() -> String {
     let mut text = "| call | does | takes | answers |\n|---|---|---|---|\n".to_owned();
@@ -184,5 +191,6 @@ mod tests {
     fn the_page_of_the_api_has_the_reference_made_from_the_code() {
         let page = include_str!("../../../../../../docs/api.md");
         assert!(page.contains(&reference_table()), "run `make api-docs`");
+        assert!(page.contains(&field_table()), "run `make api-docs`");
     }
 }

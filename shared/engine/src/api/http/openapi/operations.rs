@@ -121,6 +121,12 @@ pub const OPERATIONS: &[Operation] = &[
     },
     get("/presets", "presets", "Expressions to begin with", &[(200, Some("Presets"))]),
     get("/timezones", "timezones", "Zones to choose from", &[(200, Some("TimeZones"))]),
+    get(
+        "/vocabulary",
+        "vocabulary",
+        "Fields, statuses and reasons with their words for people",
+        &[(200, Some("Vocabulary"))],
+    ),
     Operation {
         query: &[
             parameter("status", Word(STATUSES), "only those that do this"),

@@ -1,0 +1,229 @@
+//! The vocabulary: every field, status and reason with what people read for it, so that a console
+//! lacks no words for what the API answers.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::ledger::{Fate, Why};
+use crate::run;
+use crate::schedule;
+use crate::schedule::fields::{Absent, Alias, FIELDS, Field, Kind, MAX_SHORT_TEXT, MAX_TAGS};
+use crate::schedule::house::House;
+use crate::words::{Term, terms};
+
+/// The words of a deployment.
+#[derive(Clone, Debug, Serialize)]
+pub struct Vocabulary {
+    /// The fields of a schedule.
+    pub fields: Vec<FieldWords>,
+    /// What a schedule does.
+    pub schedule_statuses: Vec<Term>,
+    /// Where a run stands.
+    pub run_statuses: Vec<Term>,
+    /// Why a run is in its state.
+    pub reasons: Vec<Term>,
+    /// What became of a fire in the ledger, and why there are runs besides.
+    pub ledger_reasons: Vec<Term>,
+    /// What is wrong with an unexplained fire of the ledger.
+    pub ledger_problems: Vec<Term>,
+}
+
+/// A field of a schedule, for programs that draw forms.
+#[derive(Clone, Debug, Serialize)]
+pub struct FieldWords {
+    /// In requests and answers.
+    pub name: &'static str,
+    /// For people.
+    pub label: &'static str,
+    /// What it means.
+    pub description: &'static str,
+    /// What it holds.
+    pub kind: &'static str,
+    /// The smallest number it may hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimum: Option<u64>,
+    /// The largest number it may hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maximum: Option<u64>,
+    /// The longest text it may hold, in characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_length: Option<usize>,
+    /// The longest JSON it may hold, in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<usize>,
+    /// The most elements it may hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_items: Option<usize>,
+    /// The words it may hold.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<Term>,
+    /// Whether a definition must have it.
+    pub required: bool,
+    /// Whether an answer may have `null`.
+    pub nullable: bool,
+    /// Whether requests have no say in it.
+    pub read_only: bool,
+    /// What holds in this deployment if a request does not say.
+    pub default: Value,
+    /// The same for people, where the value says too little; a setting's value is in `default`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_means: Option<&'static str>,
+    /// The setting of the deployment that decides it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub setting: Option<&'static str>,
+    /// Its other names in requests.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<AliasWords>,
+}
+
+/// Another name of a field.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct AliasWords {
+    /// The name.
+    pub name: &'static str,
+    /// Whether `true` is `false` under this name.
+    pub opposite: bool,
+}
+
+/// The vocabulary of a deployment.
+pub fn vocabulary(house: &House) -> Vocabulary {
+    Vocabulary {
+        fields: FIELDS.iter().map(|field| words(field, house)).collect(),
+        schedule_statuses: terms::<schedule::Status>(),
+        run_statuses: terms::<run::Status>(),
+        reasons: terms::<run::Reason>(),
+        ledger_reasons: terms::<Fate>(),
+        ledger_problems: terms::<Why>(),
+    }
+}
+
+fn words(field: &Field, house: &House) -> FieldWords {
+    let absent = field.absent();
+    let alias = |alias: &Alias| AliasWords {
+        name: alias.name(),
+        opposite: matches!(alias, Alias::Opposite(_)),
+    };
+    let mut words = FieldWords {
+        name: field.name,
+        label: field.label,
+        description: field.about,
+        kind: "",
+        minimum: None,
+        maximum: None,
+        max_length: None,
+        max_bytes: None,
+        max_items: None,
+        choices: Vec::new(),
+        required: matches!(absent, Some(Absent::Required)),
+        nullable: field.is_nullable(),
+        read_only: absent.is_none(),
+        default: absent.map_or(Value::Null, |absent| absent.value(house)),
+        default_means: match absent {
+            Some(Absent::Null(words) | Absent::Resolved(words)) => Some(words),
+            _ => None,
+        },
+        setting: absent.and_then(Absent::setting),
+        aliases: field.aliases.iter().map(alias).collect(),
+    };
+    words.kind = match field.kind {
+        Kind::Cron => "cron",
+        Kind::Zone => "time_zone",
+        Kind::Workflow => "workflow",
+        Kind::Name => "name",
+        Kind::Text => "text",
+        Kind::Short(max) => {
+            words.max_length = Some(max);
+            "text"
+        }
+        Kind::Whole(min, max) => {
+            (words.minimum, words.maximum) = (Some(min), Some(max));
+            "whole_number"
+        }
+        Kind::Count => {
+            words.minimum = Some(0);
+            "whole_number"
+        }
+        Kind::Flag => "flag",
+        Kind::Instant => "instant",
+        Kind::Instants(max) => {
+            words.max_items = Some(max);
+            "instants"
+        }
+        Kind::Choice(terms) => {
+            words.choices = terms();
+            "choice"
+        }
+        Kind::Tags => {
+            (words.max_items, words.max_length) = (Some(MAX_TAGS), Some(MAX_SHORT_TEXT));
+            "tags"
+        }
+        Kind::Json(max) => {
+            words.max_bytes = Some(max);
+            "json"
+        }
+        Kind::RunStatus => {
+            words.choices = terms::<run::Status>();
+            "choice"
+        }
+        Kind::RunStatuses => {
+            words.choices = terms::<run::Status>();
+            "choices"
+        }
+        Kind::Object(_) => "object",
+        Kind::Objects(_) => "objects",
+    };
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::{Catchup, Overlap};
+    use crate::words::{Words, variants};
+    use belfry_cron::{DstFold, DstGap};
+    use serde_json::json;
+
+    #[track_caller]
+    fn check<T: Words>(first: &str) {
+        let terms = terms::<T>();
+        assert_eq!((terms.len(), terms[0].word), (variants::<T>().len(), first));
+        for (place, term) in terms.iter().enumerate() {
+            let is_sentence = term.meaning.ends_with('.') && term.meaning.len() > 10;
+            assert!(is_sentence && !term.label.is_empty(), "{term:?}");
+            assert!(!terms[..place].iter().any(|other| other.label == term.label), "{term:?}");
+        }
+    }
+
+    #[test]
+    fn every_variant_of_every_enum_has_words_of_its_own() {
+        check::<run::Reason>("missed");
+        check::<run::Status>("ENQUEUED");
+        check::<schedule::Status>("active");
+        check::<Overlap>("skip");
+        check::<Catchup>("none");
+        check::<DstGap>("shift");
+        check::<DstFold>("first");
+        check::<Fate>("on_time");
+        check::<Why>("no_record");
+    }
+
+    #[test]
+    fn a_field_tells_what_a_form_needs() {
+        let house = House { jitter_ms: 250, ..House::default() };
+        let fields = serde_json::to_value(vocabulary(&house).fields).unwrap();
+        let field = |name: &str| {
+            let all = fields.as_array().unwrap();
+            all.iter().find(|field| field["name"] == name).unwrap().clone()
+        };
+        let jitter = field("jitter_ms");
+        assert_eq!((&jitter["kind"], &jitter["default"]), (&json!("whole_number"), &json!(250)));
+        assert_eq!((&jitter["minimum"], &jitter["maximum"]), (&json!(0), &json!(86_400_000)));
+        assert_eq!(jitter["setting"], "DEFAULT_JITTER_MS");
+        let paused = field("paused");
+        assert_eq!(paused["aliases"], json!([{"name": "enabled", "opposite": true}]));
+        assert_eq!(field("max_runtime_s")["default_means"], "no limit");
+        assert_eq!(field("overlap_policy")["choices"][2]["word"], "queue");
+        assert_eq!(field("revision")["read_only"], true);
+        assert_eq!(field("workflow_id")["required"], true);
+    }
+}
