@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand, ValueEnum};
+use belfry_core::schedule::fields::choices;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Args, Subcommand};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -44,8 +46,8 @@ enum Command {
         /// Which
         schedule_id: String,
         /// How to catch up what was missed; as its own policy says if not given
-        #[arg(long, value_name = "POLICY")]
-        catchup: Option<Catchup>,
+        #[arg(long, value_name = "POLICY", value_parser = words_of("catchup_policy"))]
+        catchup: Option<String>,
     },
     /// Run one now
     Trigger {
@@ -68,8 +70,8 @@ enum Command {
 #[derive(Args)]
 struct List {
     /// Only those doing this
-    #[arg(long)]
-    status: Option<Status>,
+    #[arg(long, value_parser = words_of("status"))]
+    status: Option<String>,
     /// Only those that launch this workflow
     #[arg(long, value_name = "ID")]
     workflow: Option<String>,
@@ -113,32 +115,21 @@ struct Create {
     #[arg(long = "tag", value_name = "KEY=VALUE", value_parser = tag)]
     tags: Vec<(String, String)>,
     /// What happens while earlier runs are going
-    #[arg(long, value_name = "POLICY")]
-    overlap: Option<Overlap>,
+    #[arg(long, value_name = "POLICY", value_parser = words_of("overlap_policy"))]
+    overlap: Option<String>,
     /// What happens to missed fires
-    #[arg(long, value_name = "POLICY")]
-    catchup: Option<Catchup>,
+    #[arg(long, value_name = "POLICY", value_parser = words_of("catchup_policy"))]
+    catchup: Option<String>,
     /// Do not fire yet
     #[arg(long)]
     paused: bool,
 }
 
-macro_rules! words {
-    ($name:ident $($word:ident = $text:literal),*) => {
-        #[derive(Clone, Copy, ValueEnum)]
-        enum $name { $(#[value(name = $text)] $word),* }
-
-        impl $name {
-            fn as_str(self) -> &'static str {
-                match self { $($name::$word => $text),* }
-            }
-        }
-    };
+/// Takes the words of a field of a schedule, and explains them in the help.
+fn words_of(field: &str) -> PossibleValuesParser {
+    let values = choices(field).into_iter();
+    values.map(|term| PossibleValue::new(term.word).help(term.meaning)).collect::<Vec<_>>().into()
 }
-
-words!(Status Active = "active", Paused = "paused", Pending = "pending", Expired = "expired", Invalid = "invalid");
-words!(Overlap Skip = "skip", Allow = "allow", Queue = "queue");
-words!(Catchup None = "none", Once = "once", FireImmediately = "fire_immediately", Spread = "spread");
 
 impl Schedules {
     pub(crate) fn run(self) -> ExitCode {
@@ -166,7 +157,7 @@ async fn carry_out(api: Api, command: Command) -> Done {
             show(&api, &api.post(&["schedules", &schedule_id, "pause"], &body).await?)?;
         }
         Command::Resume { schedule_id, catchup } => {
-            let body = json!({"catchup": catchup.map(Catchup::as_str)});
+            let body = json!({"catchup": catchup});
             show(&api, &api.post(&["schedules", &schedule_id, "resume"], &body).await?)?;
         }
         Command::Trigger { schedule_id, payload, key } => {
@@ -192,7 +183,7 @@ async fn make(api: Api, body: Value) -> Done {
 
 async fn list(api: &Api, wanted: List) -> Done {
     let query = [
-        ("status", wanted.status.map(|status| status.as_str().to_owned())),
+        ("status", wanted.status),
         ("workflow_id", wanted.workflow),
         ("tag", wanted.tag),
         ("user_id", wanted.user),
@@ -259,8 +250,8 @@ impl Create {
             ("payload", self.payload),
             ("name", self.name.map(Value::from)),
             ("tags", tags.map(Value::from)),
-            ("overlap_policy", self.overlap.map(|policy| policy.as_str().into())),
-            ("catchup_policy", self.catchup.map(|policy| policy.as_str().into())),
+            ("overlap_policy", self.overlap.map(Value::from)),
+            ("catchup_policy", self.catchup.map(Value::from)),
             ("paused", self.paused.then_some(Value::Bool(true))),
         ] {
             if let Some(value) = value {
