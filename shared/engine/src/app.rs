@@ -1,4 +1,4 @@
-//! The app: settings, clients and caches, made once per process and lent to every use case.
+//! The app: settings, clients and caches. A process makes one app and lends it to every use case.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,44 +24,45 @@ use crate::fault::Fault;
 use crate::metrics::{self, Metric, Sink, to_stdout};
 use crate::settings::{BadSetting, Settings};
 
-/// Everything a use case needs of the world.
+/// The services, the settings and the time that a use case works with.
 pub struct App {
-    /// What the deployment decided.
+    /// The settings of this deployment.
     pub settings: Settings,
-    /// The tables.
+    /// The DynamoDB tables.
     pub store: Store,
-    /// The launch queue.
+    /// The launch queue, in which fires wait for their launch time.
     pub queue: Queue,
-    /// Where ticks leave what they do not take on.
+    /// The queue through which ticks hand over the work that they do not take on.
     pub tick_queue: TickQueue,
-    /// Where runs are launched.
+    /// The targets, which run the workflows.
     pub targets: Targets,
-    /// Who is told what happens.
+    /// The event bus, which is told what happens to runs and schedules.
     pub events: Events,
-    /// The clock on the wall.
+    /// The source of the present time; tests move it.
     pub time: Arc<dyn Time>,
-    /// Where metrics go.
+    /// The sink for metric lines: standard output, unless a test replaces it.
     pub metrics: Sink,
     calls: AtomicU64,
     workflows: Mutex<Workflows>,
 }
 
-/// Workflow versions, read or being read.
+/// Workflow versions that have been read or are being read.
 type Workflows = HashMap<(WorkflowId, u32), Arc<OnceCell<Arc<Workflow>>>>;
 
-/// A warm launcher keeps so many versions, then starts over.
+/// A warm launcher caches this many versions, then empties the cache and starts over.
 const MAX_CACHED_WORKFLOWS: usize = 1000;
 
-/// Writes to the tables under way at once, where nobody is throttled: the work of four batches.
+/// Concurrent writes to the tables while none is throttled: the work of four batches.
 const MAX_WRITES: usize = 128;
-/// Calls to the launch queue under way at once, where nobody is throttled.
+/// Concurrent calls of the launch queue while none is throttled.
 const MAX_SENDS: usize = 64;
 
-/// Throttles and passing faults are the SDK's to retry; the tick and the queue retry the rest.
+/// Tries of one SDK call. The SDK retries throttled calls and transient errors; the tick and the
+/// queue retry the rest.
 const SDK_ATTEMPTS: u32 = 5;
 
 impl App {
-    /// An app on the clients of `sdk`.
+    /// Makes an app whose clients are configured by `sdk`.
     pub fn new(sdk: &SdkConfig, settings: Settings, time: Arc<dyn Time>) -> App {
         let (writes, sends) = (Gate::new(MAX_WRITES), Gate::new(MAX_SENDS));
         let tables = aws_sdk_dynamodb::config::Builder::from(sdk).interceptor(writes.clone());
@@ -82,7 +83,7 @@ impl App {
         }
     }
 
-    /// The app of a function in AWS: settings and credentials from the environment.
+    /// Makes the app of a function in AWS, with settings and credentials from the environment.
     pub async fn from_environment() -> Result<App, Box<dyn std::error::Error + Send + Sync>> {
         let settings = settings_from_environment().map_err(|problems| {
             let problems: Vec<_> = problems.iter().map(BadSetting::to_string).collect();
@@ -93,23 +94,23 @@ impl App {
         Ok(App::new(&sdk, settings, Arc::new(SystemTime)))
     }
 
-    /// The present moment, in milliseconds: finer is noise in a record.
+    /// The present time in whole milliseconds: finer digits are noise in a record.
     pub fn now(&self) -> Instant {
         self.time.now().trunc_subsecs(3)
     }
 
-    /// A name for one call of ours, to know it again by.
+    /// A new id for one call of this process, by which the process recognises a write of its own.
     pub(crate) fn call_id(&self) -> String {
         let number = self.calls.fetch_add(1, Ordering::Relaxed);
         format!("{}.{number}", self.time.now().timestamp_micros())
     }
 
-    /// Publishes what was counted.
+    /// Publishes metrics.
     pub fn count(&self, metrics: &[Metric]) {
         (self.metrics)(&metrics::line(&self.settings.deployment, metrics, self.now()));
     }
 
-    /// A workflow version, remembered: it never changes.
+    /// Reads a workflow version through the cache, which is safe because a version never changes.
     pub async fn workflow(
         &self,
         id: &WorkflowId,
@@ -123,7 +124,8 @@ impl App {
             }
             known.entry(key).or_default().clone()
         };
-        // Whoever comes while it is read waits for that: a batch of launches asks all at once.
+        // Callers that come while the version is being read wait for that read: a batch of launches
+        // asks for the same version all at once.
         let read = cell.get_or_try_init(async || match self.store.workflow(id, version).await {
             Ok(Some(workflow)) => Ok(Arc::new(workflow)),
             Ok(None) => Err(None),
@@ -146,7 +148,7 @@ fn settings_from_environment() -> Result<Settings, Vec<BadSetting>> {
     Settings::read(|name| std::env::var(name).ok())
 }
 
-/// The addresses a function may reach, for one that could not read the rest of its settings.
+/// The addresses that a function may reach, for a function that could not read its other settings.
 #[expect(clippy::disallowed_methods, reason = "the edge where a function reads its environment")]
 pub(crate) fn reachable_from_environment() -> Reachable {
     Settings::reachable(|name| std::env::var(name).ok())

@@ -1,5 +1,5 @@
-//! The functions' handlers: an event in, an answer out. The binaries and the local system call
-//! these and nothing else.
+//! The handlers of the functions: an event in, an answer out. The binaries and the local system
+//! call these handlers and nothing else.
 
 use std::fmt::Display;
 
@@ -17,8 +17,9 @@ pub use crate::fault::Handled;
 use crate::fires::emit::Report;
 use crate::{launcher, recovery, resource, tick};
 
-/// Handles the minute rule's event, whose content does not matter (a late tick looks at the present),
-/// or a batch of the tick queue. Whoever calls kills it at `deadline`.
+/// Handles an event of the minute rule or a batch of the tick queue. The content of the rule's
+/// event does not matter: a tick that is late works with the present time. The caller kills the
+/// tick at `deadline`.
 pub async fn tick(app: &App, event: Value, deadline: Instant) -> Handled {
     if event.get("Records").is_none() {
         return Ok(told(&Box::pin(tick::tick(app, app.now(), deadline)).await));
@@ -31,12 +32,12 @@ pub async fn tick(app: &App, event: Value, deadline: Instant) -> Handled {
             Ok(work) => {
                 report.add(Box::pin(tick::take_over(app, work, app.now(), deadline)).await);
             }
-            // Whatever it was to name, the rule's next tick finds.
-            Err(problem) => error!(%problem, body, "unreadable hand-over dropped"),
+            // Nothing is lost: the rule's next tick finds the work that this message named.
+            Err(problem) => error!(%problem, body, "hand-over dropped: unreadable message"),
         }
     }
     let mut answer = told(&report);
-    // None is to come again: what failed, the rule's next tick takes up.
+    // No message comes again: the rule's next tick retries what failed.
     answer["batchItemFailures"] = json!([]);
     Ok(answer)
 }
@@ -53,8 +54,8 @@ fn told(report: &Report) -> Value {
     })
 }
 
-/// The deadline Lambda tells an invocation, in milliseconds of the epoch. One that cannot be is
-/// taken for the shortest the template gives.
+/// The deadline of an invocation, from the milliseconds since the epoch that Lambda reports. An
+/// impossible value is replaced by the shortest time that the template gives a function.
 pub fn deadline(app: &App, told_ms: u64) -> Instant {
     let now = app.now();
     let told = i64::try_from(told_ms).ok().and_then(Instant::from_timestamp_millis);
@@ -62,9 +63,9 @@ pub fn deadline(app: &App, told_ms: u64) -> Instant {
     told.filter(is_possible).unwrap_or(now + SHORTEST_INVOCATION)
 }
 
-/// Lambda gives no more.
+/// Lambda allows no longer invocation.
 const LONGEST_INVOCATION: Duration = Duration::minutes(15);
-/// The tick gets no less.
+/// The template gives the tick no shorter time.
 const SHORTEST_INVOCATION: Duration = Duration::seconds(30);
 
 /// Handles a batch of the launch queue.
@@ -73,7 +74,7 @@ pub async fn launcher(app: &App, event: Value) -> Handled {
     Ok(serde_json::to_value(launcher::launch_batch(app, event).await)?)
 }
 
-/// Handles recovery's rule.
+/// Handles an event of recovery's minute rule.
 pub async fn recovery(app: &App, _event: Value) -> Handled {
     Ok(serde_json::to_value(recovery::recover(app, app.now()).await)?)
 }
@@ -82,14 +83,15 @@ pub async fn recovery(app: &App, _event: Value) -> Handled {
 pub async fn api(app: &App, event: Value) -> Handled {
     let answer = match serde_json::from_value::<ApiGatewayV2httpRequest>(event) {
         Ok(event) => http::handle(app, event).await,
-        // The gateway makes the event; what is wrong with it, its caller sent: a header, a method.
+        // The gateway makes the event. What is wrong in it came from the caller: a header or a
+        // method.
         Err(problem) => http::refuse_unreadable(&problem),
     };
     Ok(serde_json::to_value(answer)?)
 }
 
 /// Handles a request of a CloudFormation stack; `deadline` is when the invocation ends. A function
-/// that could not start answers too: a stack waits for an hour otherwise.
+/// that could not start answers too, because a stack without an answer waits for an hour.
 pub async fn resource(
     app: Result<&App, &impl Display>,
     event: Value,

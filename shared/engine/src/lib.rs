@@ -1,8 +1,9 @@
-//! What Belfry does: the tick, the launcher and the API, on DynamoDB, SQS and the targets.
+//! The engine does what Belfry does: the tick, the launcher, recovery and the API, on DynamoDB, SQS
+//! and the targets.
 //!
-//! The core decides, the engine acts. Time comes in through `belfry_time::Time`, settings through
-//! [`settings::Settings`], and every AWS client from one `SdkConfig`, so that tests speak the same
-//! protocols to embedded services.
+//! The core decides, and the engine acts. The time comes from `belfry_time::Time`, the settings
+//! from [`settings::Settings`], and every AWS client from one `SdkConfig`, so that tests speak the
+//! same protocols to embedded services.
 
 pub mod api;
 pub mod app;
@@ -20,6 +21,7 @@ pub mod schedules;
 pub mod settings;
 pub mod tick;
 
-/// For every program of Belfry's: the SDKs allocate a lot, a fifth of a launch went by in libc's.
+/// Every program of Belfry uses this allocator: the SDKs allocate so often that libc's allocator
+/// took a fifth of the time of a launch.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -1,4 +1,4 @@
-//! Logs: one JSON object a line on standard output, where CloudWatch reads them.
+//! Logs: one JSON object per line on standard output, which CloudWatch collects.
 
 use tracing::Subscriber;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -20,7 +20,7 @@ pub fn levels(filter: &str) -> Targets {
     filter.parse().unwrap_or_else(|_| Targets::new().with_default(LevelFilter::INFO))
 }
 
-/// Starts logging as the function's environment says.
+/// Starts logging at the level that `RUST_LOG` names; `info` if it names none.
 #[expect(clippy::disallowed_methods, reason = "the edge where a function reads its environment")]
 pub fn start_from_environment() {
     let filter = std::env::var("RUST_LOG").unwrap_or_else(|_| "info".to_owned());

@@ -1,4 +1,4 @@
-//! Metrics in CloudWatch's embedded metric format: a log line that is also a set of numbers.
+//! Metrics in CloudWatch's embedded metric format: a log line from which CloudWatch reads numbers.
 
 mod table;
 
@@ -9,46 +9,47 @@ use serde_json::{Map, Value, json};
 
 pub use table::*;
 
-/// Every metric is under this name.
+/// The CloudWatch namespace of every metric.
 pub const NAMESPACE: &str = "Belfry";
 
-/// A number's unit, as CloudWatch names it.
+/// The unit of a metric, as CloudWatch names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// How many.
+    /// A number of things.
     Count,
-    /// How long.
+    /// A duration.
     Milliseconds,
 }
 
-/// A metric of one invocation; several values make a histogram.
+/// A metric of one invocation. Several values make a histogram.
 pub struct Metric {
-    /// Its name.
+    /// The name, from the table of metrics.
     pub name: Name,
-    /// Its unit.
+    /// The unit of every value.
     pub unit: Unit,
-    /// What was seen.
+    /// The values of this invocation; a metric without values is left out of the line.
     pub values: Vec<f64>,
 }
 
 impl Metric {
-    /// A count.
+    /// A metric that counts.
     pub fn count(name: Name, value: usize) -> Metric {
         Metric { name, unit: Unit::Count, values: vec![value as f64] }
     }
 
-    /// Durations; CloudWatch takes a hundred in one line.
+    /// A metric of durations. Only the first hundred are kept, because CloudWatch takes no more in
+    /// one line.
     pub fn millis(name: Name, values: &[i64]) -> Metric {
         let values = values.iter().take(100).map(|v| *v as f64).collect();
         Metric { name, unit: Unit::Milliseconds, values }
     }
 }
 
-/// What tells metrics of one name apart: two deployments may share an account. It is the only
-/// dimension, so that the cost of metrics does not grow with schedules.
+/// The dimension that separates the metrics of two deployments in one account. There is no other
+/// dimension, so that the cost of metrics does not grow with the number of schedules.
 pub const DIMENSION: &str = "Deployment";
 
-/// The line for `metrics` of a deployment.
+/// The log line that carries `metrics` of a deployment.
 pub fn line(deployment: &str, metrics: &[Metric], now: Instant) -> Value {
     let seen = || metrics.iter().filter(|metric| !metric.values.is_empty());
     let definitions: Vec<_> = seen()
@@ -81,16 +82,16 @@ pub fn line(deployment: &str, metrics: &[Metric], now: Instant) -> Value {
     Value::Object(line)
 }
 
-/// Where lines go.
+/// A function that takes metric lines.
 pub type Sink = fn(&Value);
 
-/// To standard output, where CloudWatch reads them.
+/// Writes the line to standard output, which CloudWatch collects.
 pub fn to_stdout(line: &Value) {
     // A closed standard output must not fail the work that was done.
     let _ = writeln!(std::io::stdout().lock(), "{line}");
 }
 
-/// Nowhere.
+/// Drops the line.
 pub fn to_nowhere(_: &Value) {}
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Settings: read once from a lookup, every problem reported at once.
+//! Settings: read once through a lookup function, with all problems reported at once.
 
 use std::str::FromStr;
 
@@ -14,10 +14,10 @@ use chrono::Duration;
 use ipnet::IpNet;
 use serde::de::DeserializeOwned;
 
-/// Everything a deployment decides.
+/// All settings of a deployment.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// What its metrics are told apart by.
+    /// The name that separates its metrics from those of another deployment.
     pub deployment: String,
     /// Table of clocks, specs and changes.
     pub schedules_table: String,
@@ -25,43 +25,43 @@ pub struct Settings {
     pub runs_table: String,
     /// Table of workflow versions.
     pub workflows_table: String,
-    /// Where fires wait for their second.
+    /// The queue in which fires wait for their launch time.
     pub launch_queue_url: String,
-    /// Where messages go that were delivered too often.
+    /// The queue of messages that were received too often.
     pub dead_letter_queue_url: String,
-    /// Where ticks leave what they do not take on; empty: they work alone.
+    /// The queue through which ticks hand over work; empty: every tick works alone.
     pub tick_queue_url: String,
-    /// Clocks one tick takes on before it hands over.
+    /// The number of clocks that a tick takes on before it hands over the rest.
     pub tick_share: usize,
-    /// Parts of the due and sweep indexes.
+    /// The number of shards of the due index and of the sweep index.
     pub due_shards: u32,
-    /// How far the tick looks and how much it takes on.
+    /// How far ahead the tick looks, how late a fire may be, and how much a tick catches up.
     pub horizon: Horizon,
-    /// What schedules get where their maker is silent.
+    /// The defaults of a schedule that leaves fields out, and the time zones it may use.
     pub house: House,
-    /// How many schedules an owner may make, and how fast.
+    /// How many schedules an owner may have, and how many the owner may create in a minute.
     pub quota: Quota,
-    /// How long finished runs are kept.
+    /// How long the record of an ended run is kept.
     pub run_ttl: Duration,
-    /// How hard recovery tries.
+    /// When a run counts as lost, and when recovery abandons it.
     pub recovery: Limits,
     /// How long a launcher may hold a run before another delivery takes it over.
     pub launch_lease: Duration,
-    /// The addresses HTTP targets may have.
+    /// The addresses that HTTP targets may have.
     pub reachable: Reachable,
     /// How long a target may take to answer.
     pub target_timeout: Duration,
-    /// The bus events are put on; empty puts none.
+    /// The bus that receives events; empty: no events are sent.
     pub event_bus: String,
-    /// Signs what HTTPS targets receive.
+    /// The key that signs requests to HTTPS targets.
     pub signing_key: Secret,
-    /// Makes the tokens executors report with; empty makes none.
+    /// The key that makes the tokens which executors report with; empty: no tokens are issued.
     pub run_token_key: Secret,
-    /// Who owns what a stack makes without naming an owner.
+    /// The owner of what a stack declares without an owner.
     pub resource_owner: String,
 }
 
-/// A secret that does not print.
+/// A secret that debug output does not show.
 #[derive(Clone, Default)]
 pub struct Secret(pub String);
 
@@ -71,74 +71,74 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// A setting that cannot be used.
+/// A setting whose value cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}: {problem}")]
 pub struct BadSetting {
-    /// The variable.
+    /// The environment variable.
     pub name: &'static str,
-    /// What is wrong with it.
+    /// What the value must be, as a fragment: `must be ...`.
     pub problem: String,
 }
 
-/// One row of the settings table: the variable, its default (`None`: required), its meaning.
+/// One row of the settings table.
 pub struct Row {
     /// The variable's name.
     pub name: &'static str,
-    /// What it is where it is not set.
+    /// The value if the variable is not set; `None`: the variable is required.
     pub default: Option<&'static str>,
-    /// What it decides.
+    /// What the setting decides, as `docs/settings.md` says it.
     pub meaning: &'static str,
 }
 
 macro_rules! rows {
     ($($name:ident $default:expr, $meaning:literal;)*) => {
-        /// Every setting there is. `docs/settings.md` is this table; a test compares them.
+        /// All settings. `docs/settings.md` has the same table; a test compares the two.
         pub const ROWS: &[Row] = &[$(Row { name: stringify!($name), default: $default, meaning: $meaning }),*];
     };
 }
 
 rows! {
-    DEPLOYMENT Some("belfry"), "name of the deployment, by which its metrics are told from another's";
+    DEPLOYMENT Some("belfry"), "name of the deployment; it separates its metrics from those of another deployment in the account";
     SCHEDULES_TABLE None, "table of clocks, specs and changes";
     RUNS_TABLE None, "table of runs";
     WORKFLOWS_TABLE None, "table of workflow versions";
-    LAUNCH_QUEUE_URL None, "queue where fires wait for their second";
-    DEAD_LETTER_QUEUE_URL None, "queue of messages that were delivered too often";
-    SIGNING_KEY None, "key of the signature HTTPS targets receive, 16 bytes or more";
-    RUN_TOKEN_KEY Some(""), "key of the tokens executors report with, 16 bytes or more, no target's to know; empty hands out none";
-    DUE_SHARDS Some("8"), "parts of the due index, 1 to 1000; it may be raised while schedules exist, and not lowered";
-    TICK_QUEUE_URL Some(""), "queue through which ticks hand over what one of them cannot take on; empty: each works alone, and what is left waits for the next";
-    TICK_SHARE Some("10000"), "clocks one tick takes on before it hands the rest over";
-    LOOKAHEAD_MS Some("90000"), "fires up to this far ahead are recorded and sent; at least the rule's rate and what it may be late";
-    MISFIRE_GRACE_MS Some("120000"), "a fire late by less is simply late; beyond it the catch-up policy decides";
-    MAX_CATCHUP_PER_TICK Some("100"), "missed fires of one schedule launched, or recorded one by one, in one tick";
+    LAUNCH_QUEUE_URL None, "queue in which fires wait for their launch time";
+    DEAD_LETTER_QUEUE_URL None, "queue of messages that were received too often";
+    SIGNING_KEY None, "key that signs the requests to HTTPS targets, at least 16 bytes";
+    RUN_TOKEN_KEY Some(""), "key of the tokens that executors report with, at least 16 bytes; no target may know it; empty: no tokens are issued";
+    DUE_SHARDS Some("8"), "number of shards of the due index, 1 to 1000; it may be raised while schedules exist, but not lowered";
+    TICK_QUEUE_URL Some(""), "queue through which a tick hands over the clocks that it cannot take on; empty: each tick works alone, and what is left waits for the next tick";
+    TICK_SHARE Some("10000"), "number of clocks that a tick takes on before it hands over the rest";
+    LOOKAHEAD_MS Some("90000"), "fires due within this time are recorded and sent ahead; at least the interval of the tick's rule plus the time by which a tick may be late";
+    MISFIRE_GRACE_MS Some("120000"), "a fire that is late by less is launched late; for a later one the catch-up policy decides";
+    MAX_CATCHUP_PER_TICK Some("100"), "missed fires of one schedule that one tick launches, or records one by one";
     DEFAULT_OVERLAP_POLICY Some("skip"), "overlap policy of a schedule that names none";
     DEFAULT_CATCHUP_POLICY Some("none"), "catch-up policy of a schedule that names none";
     DEFAULT_JITTER_MS Some("0"), "jitter of a schedule that names none";
-    ALLOWED_TIMEZONES Some(""), "zones schedules may use, separated by commas; empty allows all";
-    ALLOWED_TARGET_NETWORKS Some(""), "networks HTTP targets may be in besides the public internet, separated by commas, such as `10.0.0.0/8`; plain http is for them alone; empty allows none";
-    CREATE_RATE_PER_MINUTE Some("300"), "schedules an owner may make in a minute, and at once after a minute of none";
+    ALLOWED_TIMEZONES Some(""), "time zones that schedules may use, separated by commas; empty allows all";
+    ALLOWED_TARGET_NETWORKS Some(""), "networks besides the public internet in which HTTP targets may be, separated by commas, such as `10.0.0.0/8`; plain http is allowed in these networks only; empty allows none";
+    CREATE_RATE_PER_MINUTE Some("300"), "schedules an owner may create in a minute; after a minute without any, as many at once";
     MAX_SCHEDULES_PER_OWNER Some("10000"), "schedules an owner may have";
-    RUN_TTL_DAYS Some("90"), "days a finished run is kept";
-    LOST_AFTER_S Some("300"), "seconds after which a run without a handoff is lost";
+    RUN_TTL_DAYS Some("90"), "days for which the record of an ended run is kept";
+    LOST_AFTER_S Some("300"), "seconds after its time at which a run that no function works on counts as lost";
     RECOVERY_MAX_ATTEMPTS Some("3"), "how often a lost run is sent again before it is abandoned";
     RECOVERY_MAX_AGE_S Some("86400"), "seconds after its time at which a lost run is abandoned";
-    LAUNCH_MAX_ATTEMPTS Some("5"), "launches tried before a run has failed";
-    LAUNCH_LEASE_S Some("60"), "seconds a launcher may hold a run before another delivery takes it over";
-    EVENT_BUS Some(""), "EventBridge bus that is told what happens to runs and schedules; empty tells nobody";
-    TARGET_TIMEOUT_MS Some("10000"), "time a target may take to answer; shorter than the lease";
-    RESOURCE_OWNER Some("cloudformation"), "owner of the schedules and workflows of a CloudFormation stack that names none";
+    LAUNCH_MAX_ATTEMPTS Some("5"), "attempts to launch a run before it fails";
+    LAUNCH_LEASE_S Some("60"), "seconds for which a launcher may hold a run before another delivery takes the run over";
+    EVENT_BUS Some(""), "EventBridge bus that receives events about runs and schedules; empty: no events are sent";
+    TARGET_TIMEOUT_MS Some("10000"), "milliseconds a target may take to answer; must be shorter than the launch lease";
+    RESOURCE_OWNER Some("cloudformation"), "owner of the schedules and workflows that a CloudFormation stack declares without an owner";
 }
 
 /// A shorter key can be guessed.
 const MIN_SECRET: usize = 16;
 
-/// Delays beyond a year are a mistake in the unit.
+/// A delay beyond a year is taken for a mistake in the unit.
 const YEAR_MS: i64 = 366 * 86_400_000;
 
 impl Settings {
-    /// Reads every setting through `lookup`.
+    /// Reads all settings through `lookup`.
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Settings, Vec<BadSetting>> {
         let mut reader = Reader { lookup, problems: Vec::new() };
         let (least, most) = bounds("jitter_ms").unwrap_or_default();
@@ -193,8 +193,8 @@ impl Settings {
 }
 
 impl Settings {
-    /// The addresses HTTP targets may have, whatever is wrong with other settings; what cannot be
-    /// read allows none.
+    /// The addresses that HTTP targets may have, even if other settings are invalid. A value that
+    /// cannot be read allows no networks.
     pub fn reachable(lookup: impl Fn(&str) -> Option<String>) -> Reachable {
         let mut reader = Reader { lookup, problems: Vec::new() };
         Reachable { allowed: reader.networks("ALLOWED_TARGET_NETWORKS") }
@@ -234,7 +234,7 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
     fn choice<T: DeserializeOwned>(&mut self, name: &'static str, otherwise: T) -> T {
         let text = self.text(name);
         serde_json::from_value(text.as_str().into()).unwrap_or_else(|_| {
-            self.problem(name, format!("does not know {text}"));
+            self.problem(name, format!("is {text}, which is not one of its values"));
             otherwise
         })
     }

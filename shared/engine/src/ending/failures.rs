@@ -1,4 +1,4 @@
-//! Failures in a row: after as many as its maker allows, a schedule is paused.
+//! Failures in a row: a schedule is paused after as many as its `pause_after_failures` allows.
 
 use belfry_core::id::RunId;
 use belfry_core::run::Status;
@@ -15,11 +15,11 @@ use crate::schedules::caller::Caller;
 use crate::schedules::pause;
 use crate::schedules::refusal::Refusal;
 
-/// Runs looked at to find the newest that ended: the others are on their way or waiting.
-const LOOKED_AT: usize = 1000;
+/// Runs read to find the newest that have ended: those without an end are skipped.
+const MAX_RUNS_READ: usize = 1000;
 
-/// Pauses the schedule of a run that just failed, if it was one failure too many. Only a failure
-/// costs the look.
+/// Pauses the schedule of a run that just failed, if that failure reaches the limit. Only a failure
+/// costs the read of the history.
 pub(crate) async fn after_failure(
     app: &App,
     schedule: &Schedule,
@@ -30,7 +30,8 @@ pub(crate) async fn after_failure(
     if clock.paused {
         return Ok(());
     }
-    let wanted = HistoryQuery { limit: LOOKED_AT, to: Some(app.now()), ..HistoryQuery::default() };
+    let wanted =
+        HistoryQuery { limit: MAX_RUNS_READ, to: Some(app.now()), ..HistoryQuery::default() };
     let history = app.store.history(&clock.schedule_id, &wanted).await?;
     let ended =
         history.runs.iter().map(|run| run.status).filter(|status| {
@@ -41,7 +42,7 @@ pub(crate) async fn after_failure(
         return Ok(());
     }
     let note = format!("paused after {in_a_row} failures in a row, the last {failed}");
-    // In the owner's name; the note says that no person asked for it.
+    // In the owner's name; the note says that no person asked for the pause.
     let owner = Caller::in_the_name_of(&clock.owner);
     match pause::pause(app, &owner, &clock.schedule_id, Some(note), None, None).await {
         Ok(_) => {

@@ -1,4 +1,4 @@
-//! Feedback: an executor's report on a run, by whichever way it comes.
+//! Feedback: an executor's report on a run, from the API or from an event.
 
 use belfry_core::run::feedback::Feedback;
 use belfry_core::run::{Reason, Run, Status};
@@ -9,18 +9,18 @@ use crate::cloud::store::{Outcome, Stored};
 use crate::ending::{By, End, end};
 use crate::fault::Fault;
 
-/// What came of an executor's report.
+/// What an executor's report changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
-    /// The run is as it says.
+    /// The run now has the status that the report names.
     Yes,
-    /// It was so before.
+    /// The run had that status before.
     Before,
-    /// A run in this state cannot become what it says.
+    /// The run has this status, which cannot become the one that the report names.
     No(Status),
 }
 
-/// Applies an executor's report to `run`. The same report again changes nothing.
+/// Applies an executor's report to `run`. Applying the same report twice changes nothing.
 pub(crate) async fn hear(app: &App, run: &Run, said: &Feedback) -> Result<Heard, Fault> {
     if run.status == said.status {
         return match (said.status, &said.external_run_id) {
@@ -50,7 +50,8 @@ pub(crate) async fn hear(app: &App, run: &Run, said: &Feedback) -> Result<Heard,
         info!(run_id = %run.id, status = said.status.as_str(), "run ended by its executor");
         return Ok(Heard::Yes);
     }
-    // Another report or recovery was faster; the same report is still welcome.
+    // Another report or recovery ended the run first. The same status again is still a success for
+    // the caller.
     let now = app.store.run(&run.id).await?.map_or(run.status, |run| run.status);
     Ok(if now == said.status { Heard::Yes } else { Heard::No(now) })
 }

@@ -1,10 +1,10 @@
-//! The end of a run. Its launcher, its executor, its time limit or recovery brings it about; what
-//! follows is the same, and is done here.
+//! The end of a run. A run is ended by its launcher, its executor, its time limit or recovery. The
+//! consequences are the same, and this module is the only place that brings them about.
 //!
-//! In this order: the runs of followers are recorded, the end is recorded, followers are sent, the
-//! backfill goes on, the bus is told, the slot is given back, and failures in a row are counted.
-//! Which of these an end brings about is [`consequences`]. A process that dies in between leaves
-//! records from which recovery and the tick do the rest.
+//! The order: record the runs of followers, record the end, send the followers, continue the
+//! backfill, publish the event, release the slot, count failures in a row. [`consequences`] says
+//! which of these steps an end needs. A process that dies between two steps leaves records from
+//! which recovery and the tick do the remaining steps.
 
 pub(crate) mod failures;
 pub(crate) mod feedback;
@@ -20,39 +20,40 @@ use crate::ending::failures::after_failure;
 use crate::fault::Fault;
 use crate::fires::{backfill, chain, slots};
 
-/// What brings the end of a run about.
+/// Who ends the run.
 pub(crate) enum By<'a> {
-    /// The launcher that claimed it, with the other launches of its batch. It tells the bus itself,
-    /// of the start and the end at once.
+    /// The launcher that claimed it, in a batch with other launches. The launcher publishes the
+    /// events itself, start and end together.
     Launcher {
-        /// Where the end is recorded.
+        /// The batch in which the end is recorded.
         batch: &'a Batch,
-        /// Whether this claim took a slot.
+        /// Whether the launcher's claim holds a slot.
         holds_slot: bool,
     },
-    /// Its executor, whichever launcher claimed it.
+    /// Its executor, by a report; whichever launcher claimed the run.
     Executor,
-    /// Recovery: it took too long, or is given up.
+    /// Recovery: the run took too long, or is abandoned.
     Recovery,
 }
 
-/// A run that ends.
+/// A run, and how it ends.
 pub(crate) struct End<'a> {
-    /// The run as it was claimed or read.
+    /// The run as it was when the caller claimed or read it.
     pub(crate) run: &'a Run,
-    /// Its schedule, if there still is one.
+    /// Its schedule; `None` if it has been deleted.
     pub(crate) schedule: Option<&'a Schedule>,
-    /// How it ends.
+    /// The status, reason and result that the run ends with.
     pub(crate) outcome: &'a Outcome,
-    /// By whom.
+    /// Who ends it.
     pub(crate) by: By<'a>,
 }
 
-/// Ends a run and does what follows from that. `false`: it was not this caller's to end any more.
+/// Ends a run and does what follows from the end. `false`: the caller was too late, because the run
+/// has ended or was claimed anew.
 pub(crate) async fn end(app: &App, end: &End<'_>) -> Result<bool, Fault> {
     let End { run, schedule, outcome, by } = end;
     let Some(follows) = consequences(outcome.status) else {
-        let source = format!("{:?} is no end", outcome.status).into();
+        let source = format!("{:?} is not a terminal status", outcome.status).into();
         return Err(Fault { doing: format!("end run {}", run.id), source });
     };
     let followers = match schedule {
@@ -63,7 +64,8 @@ pub(crate) async fn end(app: &App, end: &End<'_>) -> Result<bool, Fault> {
     if ended {
         chain::send(app, &followers).await;
         if follows.backfill_goes_on {
-            // Boxed, as below: thousands of launches wait at once, and few come here.
+            // Boxed, as below: thousands of launches wait at once, and few of them get here, so
+            // their futures should not carry the size of this one.
             Box::pin(backfill::after_run(app, &run.id)).await;
         }
         if !matches!(by, By::Launcher { .. }) {
@@ -80,7 +82,8 @@ pub(crate) async fn end(app: &App, end: &End<'_>) -> Result<bool, Fault> {
     Ok(ended)
 }
 
-/// Records the end. A launcher and recovery write only over the claim they know.
+/// Records the end. A launcher and recovery record it only if the run's claim is still the one that
+/// they know.
 async fn record(app: &App, end: &End<'_>) -> Result<bool, Fault> {
     let End { run, outcome, by, .. } = end;
     let now = app.now();
@@ -94,8 +97,8 @@ async fn record(app: &App, end: &End<'_>) -> Result<bool, Fault> {
     }
 }
 
-/// Gives back the slot of a run that is over, whoever ended it. Under `queue` the next run is woken
-/// even if this one had no slot: it may have been waited for.
+/// Releases the slot of a run that has ended, whoever ended it. Under `queue` the next run is woken
+/// even if this run held no slot: the next run may have waited for it.
 async fn free_slot(
     app: &App,
     end: &End<'_>,
@@ -110,7 +113,7 @@ async fn free_slot(
     match (ended, holds_slot) {
         (true, true) => slots::pass_on(app, clock, id).await,
         (true, false) => slots::wake_next(app, clock, id).await,
-        // If a newer claim has the run, so it has the slot.
+        // If a newer claim holds the run, that claim holds the slot too.
         (false, true) if slots::is_over(app, id).await? => slots::pass_on(app, clock, id).await,
         (false, _) => Ok(()),
     }

@@ -1,5 +1,5 @@
-//! Backfills, going on: whoever sees a run of one end takes its next step, and a tick does when
-//! nobody did.
+//! The progress of backfills. The function that ends a run of a backfill takes the backfill's next
+//! step; a tick takes it if no function did.
 
 use std::collections::BTreeSet;
 
@@ -16,22 +16,24 @@ use crate::cloud::launch_queue::Parcel;
 use crate::cloud::store::{Put, Saved, Stored};
 use crate::fault::Fault;
 
-/// How soon a tick looks at a backfill again.
-const LOOK_AGAIN: Duration = Duration::minutes(1);
-/// Steps in a row, where others step too or many fires ran by themselves.
+/// A tick looks at a running backfill again after this time.
+const CHECK_INTERVAL: Duration = Duration::minutes(1);
+/// Steps that one call takes at most. More than one is needed if another function takes steps at
+/// the same time, or if many fires have run already.
 const STEPS: usize = 20;
 
-/// Goes on with the backfill that `ended` is a run of, if it is one's. A tick does what fails here.
+/// Continues the backfill that the run `ended` belongs to, if it belongs to one. A tick repeats a
+/// step that fails here.
 pub(crate) async fn after_run(app: &App, ended: &RunId) {
     let Some(backfill_id) = ended.cause.as_ref().and_then(|cause| cause.as_backfill()) else {
         return;
     };
     if let Err(fault) = go_on(app, &ended.schedule_id, backfill_id, app.now()).await {
-        warn!(run_id = %ended, %fault, "backfill waits for a tick");
+        warn!(run_id = %ended, %fault, "backfill step failed: the next tick repeats it");
     }
 }
 
-/// Takes the next steps of a backfill.
+/// Takes the next steps of a backfill, until its runs are at their limit or it is done.
 pub(crate) async fn go_on(
     app: &App,
     id: &ScheduleId,
@@ -56,12 +58,12 @@ pub(crate) async fn go_on(
         };
         let active = runs_of(&backfill, id);
         let states = app.store.run_states(&active).await?;
-        // Runs are named by fire and backfill, the record by the fire alone.
+        // The run's key names the fire and the backfill; the backfill's record names only the fire.
         let states = states
             .into_iter()
             .filter_map(|(key, status)| Some((key.split_once('~')?.0.to_owned(), status)));
         let step = backfill.next_step(id, &fires, &states.collect(), &ran);
-        let look_at = now + LOOK_AGAIN;
+        let look_at = now + CHECK_INTERVAL;
         let saved = app.store.save_backfill(id, backfill.version, &step.after, look_at);
         if saved.await? == Saved::Stale {
             continue;
@@ -78,7 +80,7 @@ pub(crate) async fn go_on(
     Ok(())
 }
 
-/// Ends a backfill: what has not launched of it will not.
+/// Cancels a backfill: its runs that have not launched are cancelled, and it makes no more.
 pub(crate) async fn cancel(
     app: &App,
     schedule: &ScheduleId,
@@ -92,7 +94,7 @@ pub(crate) async fn cancel(
     if app.store.save_backfill(schedule, seen, &after, now).await? == Saved::Stale {
         return Err(Fault {
             doing: format!("cancel backfill {} of {schedule}", after.backfill_id),
-            source: "it went on meanwhile".into(),
+            source: "the backfill took a step at the same time".into(),
         });
     }
     for id in active {
@@ -104,7 +106,7 @@ pub(crate) async fn cancel(
     Ok(())
 }
 
-/// Cancels every backfill of a schedule that is no more.
+/// Cancels every running backfill of a deleted schedule.
 pub(crate) async fn cancel_all(app: &App, id: &ScheduleId, now: Instant) -> Result<(), Fault> {
     for backfill in app.store.backfills(id).await? {
         if backfill.state == State::Running {
@@ -114,7 +116,8 @@ pub(crate) async fn cancel_all(app: &App, id: &ScheduleId, now: Instant) -> Resu
     Ok(())
 }
 
-/// Makes and sends runs. One that is there already is not made again.
+/// Records and sends runs of a backfill. A run that is recorded already is sent again unless it has
+/// launched.
 async fn launch(
     app: &App,
     clock: &Clock,
@@ -126,7 +129,7 @@ async fn launch(
     for id in ids {
         let run = Run {
             payload: backfill.payload.clone(),
-            // Its own bound holds, not the schedule's.
+            // The limit of the backfill applies, not the overlap policy of the schedule.
             overlap_policy: Some(Overlap::Allow),
             ..Run::planned(id, Trigger::Backfill, &clock.owner, clock.revision, now, now)
         };

@@ -1,8 +1,8 @@
-//! Chains: when a run succeeds, the schedules that follow run too.
+//! Chains: when a run succeeds, the schedules that follow its schedule run too.
 //!
-//! Their runs are recorded before the success is, and sent after it. Whoever dies in between leaves
-//! records that recovery sends; and a launcher that brings such a run looks whether the run it
-//! follows did succeed.
+//! The followers' runs are recorded before the success is recorded, and sent after it. A process
+//! that dies in between leaves records that recovery sends. Before a launcher starts such a run, it
+//! checks that the run it follows did succeed.
 
 use belfry_core::id::{Cause, RunId};
 use belfry_core::run::{Run, Status, Trigger};
@@ -14,18 +14,18 @@ use crate::cloud::launch_queue::Parcel;
 use crate::cloud::store::Put;
 use crate::fault::Fault;
 
-/// What a launcher does with a run that follows another.
+/// What a launcher does with a run that follows another run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Follows {
-    /// It starts.
+    /// The run may start: the other run succeeded, or this run follows none.
     Starts,
-    /// The other has not ended.
+    /// The run waits: the other run has not ended.
     Waits,
-    /// The other did not succeed.
+    /// The run is cancelled: the other run did not succeed.
     Never,
 }
 
-/// Records the runs that follow `run`, whose schedule is `clock`. Answers with what is to be sent
+/// Records the runs that follow `run`, whose schedule is `clock`. Answers with the parcels to send
 /// once the success of `run` is recorded.
 pub(crate) async fn record(app: &App, clock: &Clock, run: &Run) -> Result<Vec<Parcel>, Fault> {
     if clock.then.is_empty() {
@@ -44,7 +44,8 @@ pub(crate) async fn record(app: &App, clock: &Clock, run: &Run) -> Result<Vec<Pa
             }
         };
         let trigger = Trigger::After(run.id.clone());
-        // The same whoever records it, and recent even if the fire is of long ago.
+        // The id is the same for every process that records the run. It has the time of the launch,
+        // which is recent even if the fire is old.
         let next = RunId::caused(&follower.schedule_id, run.launch_at, Cause::after(&run.id));
         let next = Run::planned(next, trigger, &follower.owner, follower.revision, now, now);
         match app.store.put_run(&next).await? {
@@ -56,7 +57,7 @@ pub(crate) async fn record(app: &App, clock: &Clock, run: &Run) -> Result<Vec<Pa
     Ok(parcels)
 }
 
-/// Sends what was recorded. If that fails, recovery finds the runs all the same.
+/// Sends the followers' runs. If sending fails, recovery finds the runs and sends them.
 pub(crate) async fn send(app: &App, parcels: &[Parcel]) {
     if parcels.is_empty() {
         return;
@@ -70,11 +71,11 @@ pub(crate) async fn send(app: &App, parcels: &[Parcel]) {
     }
 }
 
-/// Whether a run that follows another may start.
+/// Decides whether a run may start, by the state of the run that it follows.
 pub(crate) async fn follows(app: &App, run: &Run) -> Result<Follows, Fault> {
     let Trigger::After(other) = &run.trigger else { return Ok(Follows::Starts) };
     Ok(match app.store.run(other).await? {
-        // Its record expired: it was there when this one was made.
+        // The other run's record has expired: it existed when this run was recorded.
         None => Follows::Starts,
         Some(other) if other.status == Status::Success => Follows::Starts,
         Some(other) if other.status.is_terminal() => Follows::Never,

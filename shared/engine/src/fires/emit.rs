@@ -1,7 +1,7 @@
-//! Emission: put the fires of some clocks, send them, and advance the clocks last.
+//! Emission: record the fires of some clocks, send them, and advance the clocks last.
 //!
-//! The order is what makes it safe. A crash after any step leaves a clock that still points at its
-//! fires, and every step done again finds what was done before.
+//! This order makes emission safe. A crash after any step leaves a clock that still points at its
+//! fires, and every step that is done again finds what was done before.
 
 use std::collections::HashSet;
 
@@ -21,40 +21,40 @@ use crate::cloud::bus::Event;
 use crate::cloud::launch_queue::Parcel;
 use crate::cloud::store::{Advance, Change, Put};
 
-/// Summaries looked up at once.
+/// Summaries looked up concurrently.
 const CONCURRENCY: usize = 8;
 
-/// What an emission did.
+/// The counts of one emission, or of several added up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Clocks looked at.
+    /// Clocks that were due.
     pub due: usize,
     /// Fires recorded and sent.
     pub emitted: usize,
-    /// Fires recorded before, not launched yet, and sent again.
+    /// Fires that were recorded earlier and have not launched, sent again.
     pub resent: usize,
-    /// Fires recorded before that went on.
+    /// Fires that were recorded earlier and have launched or ended.
     pub known: usize,
-    /// Fires recorded as not to be launched.
+    /// Fires recorded as skipped, which are not launched.
     pub skipped: usize,
-    /// Clocks that did not get through; the next tick takes them up again.
+    /// Clocks that failed; the next tick tries them again.
     pub failed: usize,
-    /// Clocks that somebody else advanced or edited meanwhile.
+    /// Clocks that another tick or an edit changed meanwhile.
     pub lost: usize,
     /// Clocks whose stored definition cannot be read.
     pub broken: usize,
-    /// Clocks whose zone is unknown and that run on UTC.
+    /// Clocks that run on UTC because their time zone is unknown.
     pub zone_lost: usize,
     /// Shares handed over to other ticks.
     pub handed_over: usize,
-    /// Clocks, duties and shards left to the rule's next tick for want of time.
+    /// Clocks, duties and shards left to the rule's next tick for lack of time.
     pub left: usize,
-    /// How late each emitted fire was when it was sent, in milliseconds; zero when ahead.
+    /// How late each emitted fire was when it was sent, in milliseconds; 0 if it was sent ahead.
     pub drift_ms: Vec<i64>,
 }
 
 impl Report {
-    /// Adds what another emission did.
+    /// Adds the counts of another emission.
     pub fn add(&mut self, other: Report) {
         self.due += other.due;
         self.emitted += other.emitted;
@@ -71,7 +71,8 @@ impl Report {
     }
 }
 
-/// Writes it into the change log, once, when a zone is lost or found again.
+/// Writes an entry into the change log when a clock's time zone is lost or found again, once for
+/// each change.
 async fn note_zones(app: &App, work: &[Work], now: Instant) {
     for Work { clock, zone_lost, .. } in work.iter().filter(|w| w.zone_lost != w.clock.zone_lost) {
         let log = Change {
@@ -87,25 +88,25 @@ async fn note_zones(app: &App, work: &[Work], now: Instant) {
             run_id: None,
         };
         if let Err(fault) = app.store.note_zone(clock, *zone_lost, &log).await {
-            error!(schedule_id = %clock.schedule_id, %fault, "zone not noted");
+            error!(schedule_id = %clock.schedule_id, %fault, "zone change not logged");
         }
     }
 }
 
-/// A clock, its plan, and how far its fires got.
+/// A clock, the fires planned for it, and the progress of its emission.
 struct Work {
     clock: Clock,
     fires: Vec<Run>,
     next_run_at: Option<Instant>,
     zone_lost: bool,
-    /// What is to be sent of the fires that are recorded.
+    /// The messages to send for the recorded fires.
     parcels: Vec<Parcel>,
-    /// Whether every fire got through so far.
+    /// Whether no step has failed for this clock so far.
     through: bool,
 }
 
 impl Work {
-    /// Whether there is nothing to do after all: the index lags, or another tick came first.
+    /// Whether there is nothing to do: the index was behind, or another tick came first.
     fn is_idle(&self) -> bool {
         self.fires.is_empty() && self.next_run_at == self.clock.next_run_at
     }
@@ -116,7 +117,8 @@ impl Work {
     }
 }
 
-/// Emits what is due of `clocks` within `horizon`. One that fails leaves the others alone.
+/// Emits the fires of `clocks` that are due within `horizon`. A clock that fails does not affect
+/// the others.
 pub async fn emit(app: &App, clocks: Vec<Clock>, horizon: &Horizon, now: Instant) -> Report {
     let mut report = Report { due: clocks.len(), ..Report::default() };
     let mut work = decide(clocks, horizon, now, &mut report);
@@ -132,20 +134,20 @@ fn decide(clocks: Vec<Clock>, horizon: &Horizon, now: Instant, report: &mut Repo
     let mut work = Vec::with_capacity(clocks.len());
     for clock in clocks {
         if clock.paused {
-            // The index lags behind a pause; the clock does not.
+            // The index may not show the pause yet, but the clock does.
             continue;
         }
         match clock.read() {
             Err(problem) => {
                 report.broken += 1;
-                warn!(schedule_id = %clock.schedule_id, %problem, "skipped: unreadable expression");
+                warn!(schedule_id = %clock.schedule_id, %problem, "schedule skipped: unreadable expression");
             }
             Ok(readable) => {
                 if readable.zone_lost {
                     report.zone_lost += 1;
                     warn!(
                         schedule_id = %clock.schedule_id, timezone = clock.timing.timezone,
-                        "unknown zone, UTC is used"
+                        "unknown time zone: the schedule runs on UTC"
                     );
                 }
                 let plan = plan(&clock, &readable.timetable, now, horizon);
@@ -163,9 +165,10 @@ fn decide(clocks: Vec<Clock>, horizon: &Horizon, now: Instant, report: &mut Repo
     work
 }
 
-/// Under `queue` nothing begins after what comes later. A resume that died before the clock advanced
-/// may have summed up what it gave up and sent what comes after: to a tick, with its grace, some of
-/// that is simply late.
+/// Keeps the order of fires under `queue`: a fire must not start after a later one. A resume that
+/// died before it advanced the clock may have recorded a summary of the missed fires and sent the
+/// fires after them. A tick has a grace, so it would launch some of those missed fires as merely
+/// late. This step drops the fires that the summary covers.
 async fn heed_summaries(app: &App, work: &mut [Work], now: Instant) {
     let late = work.iter_mut().filter(|work| {
         let is_late = |fire: &Run| fire.id.cause.is_none() && fire.id.run_at < now;
@@ -191,7 +194,7 @@ async fn heed_summary(app: &App, work: &mut Work) {
     }
 }
 
-/// Records every fire, and notes what is to be sent of each clock.
+/// Records every fire, and collects the messages to send for each clock.
 async fn put(app: &App, work: &mut [Work], now: Instant, report: &mut Report) {
     let fires: Vec<&Run> = work.iter().flat_map(|work| &work.fires).collect();
     let mut answers = app.store.put_runs(&fires).await.into_iter();
@@ -214,7 +217,8 @@ async fn put(app: &App, work: &mut [Work], now: Instant, report: &mut Report) {
                     info!(run_id = %run.id, reason = ?run.reason, "fire recorded as skipped");
                     missed.push(Event::run(&run.id, run.status, run.reason));
                 }
-                // Even if it would be given up by now: the tick that recorded it meant to launch it.
+                // Even if the plan would skip it by now: the tick that recorded it decided to
+                // launch it.
                 Ok(Put::Unlaunched(recorded)) => {
                     report.resent += 1;
                     info!(run_id = %run.id, "fire sent again: recorded before, not launched");
@@ -222,7 +226,8 @@ async fn put(app: &App, work: &mut [Work], now: Instant, report: &mut Report) {
                 }
                 Ok(Put::Beyond(recorded)) => {
                     report.known += 1;
-                    // A tick that died had summed up less: the clock goes on where that sum ends.
+                    // A tick that died had recorded a shorter summary. The clock continues behind
+                    // the end of that summary.
                     if let (Some(theirs), Some(ours)) = (recorded.missed, run.missed)
                         && theirs.last < ours.last
                     {
@@ -240,13 +245,13 @@ async fn put(app: &App, work: &mut [Work], now: Instant, report: &mut Report) {
 }
 
 async fn send(app: &App, work: &mut [Work]) {
-    // A fire is not sent while an earlier one of its clock could not be recorded: they keep their
+    // If a fire could not be recorded, no later fire of its clock is sent. So the fires keep their
     // order, and the next tick takes up all of them.
     let through = work.iter_mut().filter(|work| work.through);
     let mut parcels: Vec<_> = through.flat_map(|work| std::mem::take(&mut work.parcels)).collect();
-    // What is due first is sent first.
+    // The fires that are due first are sent first.
     parcels.sort_by_key(|parcel| parcel.message.launch_at);
-    // From now: to record them took its time.
+    // The time is read again: recording the fires took some.
     let answers = app.queue.send(&parcels, app.now()).await;
     let mut unsent = HashSet::new();
     for (parcel, answer) in parcels.iter().zip(answers) {

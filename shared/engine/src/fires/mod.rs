@@ -1,4 +1,4 @@
-//! Fires: recorded, sent, held in order, and followed by others.
+//! Fires: emission by the tick, slots and their order, chains of schedules, and backfills.
 
 pub(crate) mod backfill;
 pub(crate) mod chain;

@@ -1,4 +1,4 @@
-//! Slots: under `skip` and `queue` a run needs one to start, and gives it back when it has ended.
+//! Slots: under `skip` and `queue` a run needs a slot to start, and releases it when it has ended.
 //!
 //! Under `queue` runs start in the order of their times. A run checks again after it has become
 //! QUEUED, and a run that ends looks for queued ones, so a wake-up cannot be missed.
@@ -13,8 +13,8 @@ use crate::cloud::launch_queue::Parcel;
 use crate::cloud::store::{Slot, Stored};
 use crate::fault::Fault;
 
-/// Decides about a run under `queue` whose time has come, and has it wait or skips it. What it
-/// answers is done already, but for a start.
+/// Decides about a run under `queue` whose time has come: it starts, waits or is skipped. A wait or
+/// a skip is already recorded when this returns; a start is left to the caller.
 pub(crate) async fn wait_for_turn(app: &App, clock: &Clock, id: &RunId) -> Result<Decision, Fault> {
     match look(app, clock, id).await? {
         Decision::Start => return Ok(Decision::Start),
@@ -42,17 +42,17 @@ async fn look(app: &App, clock: &Clock, id: &RunId) -> Result<Decision, Fault> {
     Ok(decide(Overlap::Queue, slots, &earlier, &id.sort_key()))
 }
 
-/// What came of a run's wish for a slot.
+/// The answer to a run that asks for a slot.
 pub(crate) enum Taken {
-    /// It has one.
+    /// The run holds a slot.
     Yes,
-    /// Others have them all: the overlap policy's decision.
+    /// Other runs hold all slots; the overlap policy decided this.
     No(Decision),
-    /// The definition changed since the clock was read.
+    /// The definition has changed since the clock was read.
     Changed,
 }
 
-/// Takes a slot for a run, if need be one whose run has ended.
+/// Takes a slot for a run. If all are taken, the slots of runs that have ended are freed first.
 pub(crate) async fn take(
     app: &App,
     clock: &Clock,
@@ -72,7 +72,7 @@ pub(crate) async fn take(
         Slot::Full(holders) => {
             let slots = Slots { active: &holders, max: clock.policies.max_concurrent };
             match decide(policy, slots, &[], &id.sort_key()) {
-                // A slot became free meanwhile, and the next delivery finds it.
+                // A slot became free meanwhile; the next delivery takes it.
                 Decision::Start => Taken::No(Decision::Wait),
                 decision => Taken::No(decision),
             }
@@ -80,7 +80,7 @@ pub(crate) async fn take(
     })
 }
 
-/// The sort key of the run in whose favour another is skipped.
+/// The sort key of the run that holds the slot; `None` if the queue was full.
 pub(crate) fn holder(blocked: Blocked) -> Option<String> {
     match blocked {
         Blocked::By(key) => Some(key),
@@ -88,8 +88,8 @@ pub(crate) fn holder(blocked: Blocked) -> Option<String> {
     }
 }
 
-/// Frees the slots of runs that have ended: a dead run never blocks its schedule. `true`: one was
-/// freed.
+/// Frees the slots of runs that have ended, so that a dead run never blocks its schedule. `true`:
+/// at least one slot was freed.
 pub(crate) async fn free_ended(app: &App, clock: &Clock, id: &RunId) -> Result<bool, Fault> {
     let mut freed = false;
     for key in clock.active.iter().filter(|key| **key != id.sort_key()) {
@@ -105,18 +105,18 @@ pub(crate) async fn free_ended(app: &App, clock: &Clock, id: &RunId) -> Result<b
     Ok(freed)
 }
 
-/// Whether a run has ended, or has no record any more.
+/// Whether a run has ended, or its record has expired.
 pub(crate) async fn is_over(app: &App, id: &RunId) -> Result<bool, Fault> {
     Ok(app.store.run(id).await?.is_none_or(|run| run.status.is_terminal()))
 }
 
-/// Gives back the slot that a run which has ended may hold, and wakes the run whose turn it is.
+/// Releases the slot that an ended run may hold, and wakes the run whose turn comes next.
 pub(crate) async fn pass_on(app: &App, clock: &Clock, ended: &RunId) -> Result<(), Fault> {
     app.store.release_slot(&ended.schedule_id, &ended.sort_key()).await?;
     wake_next(app, clock, ended).await
 }
 
-/// Wakes the run whose turn comes behind `ended`.
+/// Under `queue`, sends the first queued run after `ended`; under other policies no run waits.
 pub(crate) async fn wake_next(app: &App, clock: &Clock, ended: &RunId) -> Result<(), Fault> {
     if clock.policies.overlap_policy != Overlap::Queue {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The call of a target with a claimed run, and what its answer does to the run.
+//! The call of a target for a claimed run, and what the target's answer does to the run.
 
 use belfry_core::run::{Reason, Run, Status};
 use belfry_core::schedule::Schedule;
@@ -11,10 +11,10 @@ use crate::cloud::targets::{Accepted, Launch, Refused};
 use crate::ending::{By, End, end};
 use crate::fault::Fault;
 
-/// The longest pause between two tries of a launch.
+/// The longest delay between two attempts to launch a run.
 const MAX_BACKOFF_S: i64 = 300;
 
-/// A run that is this launcher's to launch.
+/// A run that this launcher has claimed.
 pub(crate) struct Claimed<'a> {
     pub(crate) run: Run,
     pub(crate) schedule: &'a Schedule,
@@ -31,7 +31,7 @@ impl Claimed<'_> {
     }
 }
 
-/// Calls the target of a claimed run and records the answer.
+/// Calls the target of a claimed run and records its answer.
 pub(crate) async fn call(app: &App, claimed: Claimed<'_>) -> Result<Handled, Fault> {
     let Claimed { run, schedule, batch, .. } = &claimed;
     let (workflow_id, version) = (&schedule.clock.workflow_id, schedule.clock.version);
@@ -54,8 +54,8 @@ pub(crate) async fn call(app: &App, claimed: Claimed<'_>) -> Result<Handled, Fau
     }
 }
 
-/// Whether a claim is older than its lease: another delivery may have taken the run over, slot and
-/// all, and what is called now would run beside whatever came after it.
+/// Whether a claim has outlived its lease. Another delivery may then have taken over the run and
+/// its slot, and a call made now would run beside the runs that came after it.
 pub(crate) fn outlived(app: &App, run: &Run) -> bool {
     run.lease_until.is_some_and(|until| until <= app.now())
 }
@@ -86,7 +86,8 @@ async fn record(
             };
             claimed.end(app, &outcome).await?;
         }
-        // The executor reports the end. Only a name it chose to tell is worth a write of its own.
+        // The executor reports the end. Only a name that the target chose itself is worth a write;
+        // Belfry knows the others.
         None if accepted.told => {
             let name = accepted.external_run_id.unwrap_or_default();
             app.store.link_run(&claimed.run.id, claimed.run.attempt, &name).await?;
@@ -103,10 +104,12 @@ async fn retry_or_fail(
 ) -> Result<Handled, Fault> {
     let Claimed { run, holds_slot, .. } = claimed;
     if refused.retryable && run.attempt < app.settings.house.launch_attempts {
-        // A target that may have the run keeps its slot: the next try finds it its own.
+        // If the target may have received the run, the run keeps its slot: the next attempt finds
+        // it.
         if *holds_slot && !refused.unheard && !outlived(app, run) {
-            // Before the run, which another message for it may claim at once: the slot it finds
-            // then is its own. No run is woken: under `queue` the runs behind it wait for this one.
+            // The slot is released before the run is given back: another message may claim the run
+            // at once, and must find only a slot of its own claim. No queued run is woken: under
+            // `queue` the runs behind this one wait for it.
             app.store.release_slot(&run.id.schedule_id, &run.id.sort_key()).await?;
         }
         app.store.give_back_run(&run.id, run.attempt, Some(&refused.message)).await?;

@@ -1,32 +1,32 @@
-//! What became of a fire that was delivered.
+//! The result of handling one delivered fire.
 
 use belfry_core::run::{Reason, Status};
 
-/// What became of a fire.
+/// The result of handling one delivered fire.
 #[derive(Debug)]
 pub(crate) enum Handled {
-    /// The target has the run.
+    /// The target accepted the run; `ended` if the run has ended with that.
     Launched { drift_ms: i64, ended: Option<Status> },
-    /// The run ended without its target.
+    /// The run ended before its target was called, or because the target refused it.
     Ended(Reason),
-    /// There was nothing to do: another message does it, or it was done before.
+    /// There was nothing to do: another message has the run, or it was done before.
     Nothing(&'static str),
-    /// It shall come again after `after_s` seconds.
+    /// The fire must be delivered again after `after_s` seconds.
     Again { after_s: i64, why: String, with: With },
-    /// It comes again by a message of its own.
+    /// The fire will be delivered again by a new message that names it alone.
     Apart,
 }
 
-/// What may bring a fire again.
+/// Which messages can deliver the fire again.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum With {
-    /// Any message that names it.
+    /// Any message that names the run.
     AnyMessage,
-    /// The message that brought it now, which its claim names.
+    /// Only the message that delivered the fire now: the run's claim names this message.
     ThisMessage,
 }
 
-/// The fire shall come again, by any message.
+/// The fire must be delivered again, by any message.
 pub(crate) fn again(after_s: i64, why: impl Into<String>) -> Handled {
     Handled::Again { after_s, why: why.into(), with: With::AnyMessage }
 }

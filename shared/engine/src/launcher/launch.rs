@@ -1,4 +1,4 @@
-//! A launch: starts a run at its target, once. Read, decide, claim, call.
+//! A launch: starts a run at its target, once. The steps: read, decide, claim, call.
 
 use belfry_core::fire::overlap::Decision;
 use belfry_core::fire::verdict::{Verdict, judge};
@@ -18,28 +18,31 @@ use crate::fault::Fault;
 use crate::fires::chain::{self, Follows};
 use crate::fires::slots::{self, Taken};
 
-/// A message this much too early is waited for: the queue counts in seconds, a fire in less.
-const WORTH_WAITING: Duration = Duration::seconds(2);
-/// A schedule that changes while a launcher works on it is read this often, then the queue retries.
+/// If a message is early by no more than this, the launcher waits for the launch time: SQS delays
+/// in whole seconds, and launch times are finer.
+const MAX_WAIT: Duration = Duration::seconds(2);
+/// How often a launcher reads a schedule that changes under its hands, before it leaves the retry
+/// to the queue.
 const READS: usize = 3;
-/// A run that follows another is recorded a moment before the other's end is.
-const UPSTREAM_S: i64 = 5;
+/// The delay of a run whose upstream run has not ended: a follower is recorded just before that end
+/// is.
+const UPSTREAM_RETRY_S: i64 = 5;
 
-/// A fire, as it was delivered.
+/// A fire as a message delivered it.
 pub(crate) struct Delivered<'a> {
-    /// The tables, shared with the other launches of this invocation.
+    /// The store's batch, shared with the other launches of this invocation.
     pub(crate) batch: &'a Batch,
-    /// The fire.
+    /// The fire: the run, its launch time and its revision.
     pub(crate) message: &'a Message,
-    /// The id of the message that brought it, which its claim names.
+    /// The id of the SQS message that delivered it; the run's claim names this id.
     pub(crate) holder: &'a str,
 }
 
-/// Why a try to launch a run ends before its call.
+/// Why an attempt to launch a run ends before the call.
 enum Stop {
-    /// This became of the fire.
+    /// The fire has been handled.
     Handled(Handled),
-    /// The schedule is not as it was read: it is to be read again.
+    /// The schedule has changed since it was read, and must be read again.
     Changed,
     /// A service failed.
     Fault(Fault),
@@ -55,7 +58,7 @@ impl From<Fault> for Stop {
 pub(crate) async fn launch(app: &App, fire: &Delivered<'_>) -> Result<Handled, Fault> {
     let (batch, message) = (fire.batch, fire.message);
     let early = message.launch_at - app.now();
-    if early > WORTH_WAITING {
+    if early > MAX_WAIT {
         return Ok(again(early.num_seconds(), "too early"));
     }
     let mut ahead = None;
@@ -78,7 +81,7 @@ pub(crate) async fn launch(app: &App, fire: &Delivered<'_>) -> Result<Handled, F
     Ok(again(1, "the schedule keeps changing"))
 }
 
-/// One try on the schedule as it was read.
+/// One attempt, with the schedule as it was read.
 async fn try_launch(app: &App, fire: &Delivered<'_>, known: &Known) -> Result<Handled, Stop> {
     let (schedule, policy) = decide(app, fire.message, known).await?;
     let run = claim(app, fire, known, &schedule.clock).await?;
@@ -92,8 +95,8 @@ async fn try_launch(app: &App, fire: &Delivered<'_>, known: &Known) -> Result<Ha
     Ok(call(app, Claimed { run, schedule, holds_slot, batch: fire.batch }).await?)
 }
 
-/// Whether the fire still stands, and the overlap policy it starts under. Under `queue`, that its
-/// turn has come.
+/// Decides whether the fire is still valid, and under which overlap policy it starts. Under `queue`
+/// it also waits for the run's turn.
 async fn decide<'a>(
     app: &App,
     message: &Message,
@@ -108,7 +111,7 @@ async fn decide<'a>(
     };
     let clock = &schedule.clock;
     let own = match id.cause {
-        // Only runs with a cause have a policy of their own, or follow another.
+        // Only a run with a cause can have a policy of its own, or follow another run.
         Some(_) => own_policy(app, clock, id).await?,
         None => None,
     };
@@ -125,7 +128,7 @@ async fn decide<'a>(
     Ok((schedule, policy))
 }
 
-/// Records that a fire does not stand any more. Never goes on.
+/// Cancels a fire that is no longer valid. Always returns `Err`.
 async fn cancel<T>(
     app: &App,
     message: &Message,
@@ -136,7 +139,7 @@ async fn cancel<T>(
     let by = clock.map_or(message.revision, |clock| clock.revision);
     let cancelled = app.store.cancel_run(id, reason, by, app.now()).await?;
     if let Some(clock) = clock {
-        // A launcher that had the run may have died before it gave the slot back.
+        // A launcher that held the run may have died before it released the slot.
         let holds_slot = clock.active.contains(&id.sort_key());
         if holds_slot && (cancelled || slots::is_over(app, id).await?) {
             slots::pass_on(app, clock, id).await?;
@@ -150,14 +153,14 @@ async fn cancel<T>(
     }))
 }
 
-/// The overlap policy that a run with a cause asked for. One that follows another run waits for the
-/// success of that one.
+/// The overlap policy that a run with a cause was given. A run that follows another waits for the
+/// success of that run.
 async fn own_policy(app: &App, clock: &Clock, id: &RunId) -> Result<Option<Overlap>, Stop> {
     let Some(run) = app.store.run(id).await? else { return Ok(None) };
     match chain::follows(app, &run).await? {
         Follows::Starts => Ok(run.overlap_policy),
         Follows::Waits => {
-            Err(Stop::Handled(again(UPSTREAM_S, "the run that it follows has not ended")))
+            Err(Stop::Handled(again(UPSTREAM_RETRY_S, "the run that it follows has not ended")))
         }
         Follows::Never => {
             app.store.cancel_run(id, Reason::Upstream, clock.revision, app.now()).await?;
@@ -180,7 +183,7 @@ async fn claim(app: &App, fire: &Delivered<'_>, known: &Known, clock: &Clock) ->
     match fire.batch.claim_run(&claimant, app.settings.launch_lease, now).await? {
         Claim::Won(run) => Ok(run),
         Claim::Changed => Err(Stop::Changed),
-        // It may hold a slot that was not taken yet when the clock was read.
+        // The run may hold a slot that was not taken yet when the clock was read.
         Claim::Over(_) if known.ahead => Err(Stop::Changed),
         Claim::Held(until) => {
             let after_s = (until - now).num_seconds() + 1;
@@ -198,7 +201,8 @@ async fn claim(app: &App, fire: &Delivered<'_>, known: &Known, clock: &Clock) ->
     }
 }
 
-/// Takes the slot that a claimed run needs, or gives the claim back, or ends the run as skipped.
+/// Takes the slot that a claimed run needs. If there is none, gives the claim back or ends the run
+/// as skipped.
 async fn take_slot(
     app: &App,
     batch: &Batch,

@@ -1,4 +1,5 @@
-//! The launcher: brings the fires of each message to their targets, and hears how executions ended.
+//! The launcher: launches the runs that each message names, and applies the reports of executions
+//! that have ended.
 
 mod call;
 mod handled;
@@ -24,25 +25,25 @@ use crate::ending::feedback::{self, Heard};
 use crate::fault::Fault;
 use crate::metrics::{self, Metric};
 
-/// The attribute of a message that says whose share of the queue it takes.
+/// The attribute of a message that names its fair-queue group, which is the owner.
 const GROUP: &str = "MessageGroupId";
 
-/// What the launches of one invocation share.
+/// The batches that the launches of one invocation share.
 struct Batches<'a> {
     tables: store::Batch,
     bus: bus::Batch<'a>,
 }
 
-/// A message as it was delivered.
+/// A message as SQS delivered it.
 struct Delivery<'a> {
     message: &'a SqsMessage,
     id: &'a str,
-    /// Whether it brings other fires, too.
+    /// Whether the message names more than one fire.
     brings_several: bool,
 }
 
-/// Launches the runs of a batch side by side. Messages that shall come again are named in the
-/// answer; the queue deletes the others.
+/// Launches the runs of a batch concurrently. The answer names the messages that must be delivered
+/// again; the queue deletes the others.
 pub(crate) async fn launch_batch(app: &App, event: SqsEvent) -> SqsBatchResponse {
     let batches = &Batches { tables: app.store.batch(), bus: app.events.batch() };
     let handled = event.records.iter().map(|message| handle(app, batches, message));
@@ -61,9 +62,10 @@ pub(crate) async fn launch_batch(app: &App, event: SqsEvent) -> SqsBatchResponse
     response
 }
 
-/// Not `join_all`, which asks all of them anew whenever one has something to do.
+/// Waits for all of `work`. Not by `join_all`, which polls all futures whenever one of them can
+/// proceed.
 async fn side_by_side<T>(work: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> {
-    // Boxed: what is collected is moved several times, and a launch is large.
+    // Boxed: the collection moves its futures several times, and the future of a launch is large.
     work.map(Box::pin).collect::<FuturesOrdered<_>>().collect().await
 }
 
@@ -71,7 +73,7 @@ fn needs_its_message(answer: &Result<Handled, Fault>) -> bool {
     matches!(answer, Ok(Handled::Again { .. }) | Err(_))
 }
 
-/// What a batch came to.
+/// The counts of one batch.
 #[derive(Default)]
 struct Report {
     launched: usize,
@@ -114,7 +116,7 @@ impl Report {
     }
 }
 
-/// Brings every fire of a message to its target.
+/// Launches every fire of a message.
 async fn handle(
     app: &App,
     batches: &Batches<'_>,
@@ -135,7 +137,7 @@ async fn handle(
     if let Some(after_s) = handled.iter().filter_map(after_s).max() {
         let receipt = message.receipt_handle.as_deref().unwrap_or_default();
         if let Err(fault) = app.queue.hide(receipt, after_s).await {
-            // It comes again all the same, when its visibility runs out.
+            // The message is delivered again all the same, when its visibility time-out is over.
             warn!(message_id = id, %fault, "message visibility not extended");
         }
     }
@@ -161,7 +163,8 @@ async fn bring(
         Ok(Handled::Again { after_s, why, with }) => {
             info!(%run_id, after_s, why, "message comes again");
             if delivery.brings_several && *with == With::AnyMessage {
-                // So the others neither wait for it nor come again with it.
+                // A message of its own, so that the other fires neither wait for this one nor are
+                // delivered again with it.
                 let group = delivery.message.attributes.get(GROUP).map(String::as_str);
                 app.queue.send_apart(fire, group, *after_s).await?;
                 return Ok(Handled::Apart);
@@ -173,7 +176,8 @@ async fn bring(
     handled
 }
 
-/// The queue also brings events that say how an execution ended. What is neither is poison.
+/// Handles a message that names no fires: an event about the end of an execution. A message that is
+/// neither is poison.
 async fn hear(
     app: &App,
     message: &SqsMessage,
@@ -187,7 +191,7 @@ async fn hear(
             None => Ok(Handled::Nothing("the event does not report the end of a run")),
         };
     }
-    // It can never succeed: the queue moves it to the dead letters for a person to see.
+    // The message can never succeed: the queue moves it to the dead letters, for a person to see.
     error!(message_id = message.message_id, %problem, "poison message");
     Err(Fault::new("read message", problem))
 }
@@ -205,7 +209,7 @@ async fn heard(app: &App, id: &RunId, said: &Feedback) -> Result<Handled, Fault>
     Ok(Handled::Nothing(why))
 }
 
-/// What a bus is told of a message.
+/// The events to publish for a fire that was handled.
 fn events(id: &RunId, handled: &Handled) -> Vec<Event> {
     match handled {
         Handled::Launched { ended, .. } => [Some(Status::Started), *ended]

@@ -1,4 +1,4 @@
-//! The schedule that a launch is judged by: read when its time has come, or a moment before.
+//! The schedule by which a launch is decided: read at the launch time, or shortly before.
 
 use std::sync::Arc;
 
@@ -9,22 +9,23 @@ use crate::cloud::message::Message;
 use crate::cloud::store::{Batch, Stored};
 use crate::fault::Fault;
 
-/// A schedule by which a launch is judged.
+/// A schedule by which a launch is decided.
 pub(crate) struct Known {
     stored: Arc<Stored>,
-    /// Whether it was read before the launch's time had come.
+    /// Whether the schedule was read before the launch time.
     pub(crate) ahead: bool,
 }
 
 impl Known {
-    /// The schedule as it is now.
+    /// Reads the schedule as it is now.
     pub(crate) async fn now(batch: &Batch, message: &Message) -> Result<Known, Fault> {
         let stored = batch.schedule(&message.run_id.schedule_id).await?;
         Ok(Known { stored, ahead: false })
     }
 
-    /// The schedule of a message that came early, read while there is time: a change until the claim
-    /// has the claim refused. `None`: it is to be read when the time has come.
+    /// Reads the schedule of a message that came early, while there is time. If the schedule
+    /// changes before the claim, the claim is refused. `None`: the schedule must be read at the
+    /// launch time.
     pub(crate) async fn ahead(batch: &Batch, message: &Message) -> Option<Known> {
         if !message.ahead {
             return None;
@@ -38,7 +39,7 @@ impl Known {
         is_good_enough.then_some(known)
     }
 
-    /// The schedule, unless it is deleted or never was.
+    /// The schedule; `None` if it was deleted or never existed.
     pub(crate) fn schedule(&self) -> Option<&Schedule> {
         match &*self.stored {
             Stored::Schedule(schedule) => Some(schedule),

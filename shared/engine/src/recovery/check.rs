@@ -1,6 +1,6 @@
-//! The self-check: once a day, every schedule's ledger of the day before, and every clock's place in
-//! the due index. Each call of recovery does a part: what a day of calls cannot get through is not
-//! checked that day.
+//! The self-check: once a day it verifies every schedule's ledger of the day before, and every
+//! clock's place in the due index. Each call of recovery checks a part. Schedules that the calls of
+//! a day do not reach are not checked on that day.
 
 use belfry_core::id::ScheduleId;
 use belfry_core::instant::Instant;
@@ -16,27 +16,27 @@ use crate::cloud::store::{CheckMark, Stored};
 use crate::fault::Fault;
 use crate::schedules::ledger::reconcile;
 
-/// Schedules checked in one call.
+/// Schedules checked in one call of recovery.
 const MAX_CHECKED: usize = 500;
-/// Checks under way at once.
+/// Schedules checked concurrently.
 const CONCURRENCY: usize = 16;
-/// Unexplained fires of one schedule that are logged.
+/// Unexplained fires of one schedule that are logged, at most.
 const LOGGED: usize = 5;
 
-/// What a check found.
+/// What one call found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Checked {
-    /// Schedules looked at.
+    /// Schedules checked.
     pub schedules: usize,
-    /// Fires nobody can explain.
+    /// Fires of the day before without an explanation.
     pub unexplained: usize,
-    /// Clocks brought back into the due index.
+    /// Clocks put back into the due index.
     pub repaired: usize,
-    /// Schedules that could not be checked.
+    /// Schedules whose check failed.
     pub failed: usize,
 }
 
-/// Goes on with today's check.
+/// Continues today's check.
 pub(crate) async fn check(app: &App, now: Instant) -> Result<Checked, Fault> {
     let mut checked = Checked::default();
     let today = now.duration_trunc(Duration::days(1)).unwrap_or(now);
@@ -59,7 +59,7 @@ pub(crate) async fn check(app: &App, now: Instant) -> Result<Checked, Fault> {
                 checked.repaired += usize::from(repaired);
             }
             Err(fault) => {
-                error!(schedule_id = %id, %fault, "not checked");
+                error!(schedule_id = %id, %fault, "schedule not checked");
                 checked.failed += 1;
             }
         }
@@ -80,7 +80,7 @@ async fn check_one(
     (id, found)
 }
 
-/// How many fires of the day before are unexplained, and whether the clock was adrift.
+/// The number of unexplained fires of the day before, and whether the clock had to be repaired.
 async fn look_at(
     app: &App,
     id: &ScheduleId,
@@ -96,17 +96,17 @@ async fn look_at(
                 Repair::SetNext(next) => Some(next),
                 Repair::PutBack => None,
             };
-            warn!(schedule_id = %id, ?repair, "clock was adrift");
+            warn!(schedule_id = %id, ?repair, "clock adrift: put back into the due index");
             app.store.put_back(clock, next).await?
         }
     };
     let (from, to) = (today - Duration::days(1), today - Duration::seconds(1));
     let Some(ledger) = reconcile(app, clock, spec, from, to, now).await? else {
-        warn!(schedule_id = %id, "too many fires to check");
+        warn!(schedule_id = %id, "schedule not checked: too many fires");
         return Ok((0, repaired));
     };
     for unexplained in ledger.unexplained.iter().take(LOGGED) {
-        error!(schedule_id = %id, ?unexplained, "unexplained");
+        error!(schedule_id = %id, ?unexplained, "fire unexplained");
     }
     Ok((ledger.unexplained.len(), repaired))
 }

@@ -1,7 +1,8 @@
-//! Recovery: looks at every run once its time is past by the lost threshold, and at dead letters.
+//! Recovery: looks at every run when its time is past by the lost threshold, and opens dead
+//! letters.
 //!
-//! It takes no input and can be called at any time by anybody: a minute swept twice does no harm,
-//! because every step is conditional on the run being as it was seen.
+//! Recovery takes no input. It may be called at any time, also twice at once: sweeping a minute
+//! twice does no harm, because every step is conditional on the run being as recovery read it.
 
 mod check;
 
@@ -27,45 +28,45 @@ use crate::fault::Fault;
 use crate::fires::slots;
 use crate::metrics::{self, Metric};
 
-/// Minutes swept in one call: after an outage of recovery itself, the next calls catch up.
+/// Minutes swept in one call: after an outage of recovery itself, several calls catch up.
 const MAX_MINUTES: i64 = 120;
-/// Where the first call of all begins.
+/// How far back the very first call begins.
 const FIRST_LOOK_BACK: Duration = Duration::hours(1);
-/// Runs worked on at once.
+/// Runs or shards handled concurrently.
 const CONCURRENCY: usize = 16;
-/// Clocks read at once.
+/// Clocks read in one batch.
 const CLOCKS_AT_ONCE: usize = 100;
-/// Receives of dead letters in one call, ten each.
+/// Receives of dead letters in one call, of up to ten letters each.
 const MAX_DEAD_BATCHES: usize = 10;
 
-/// What recovery did.
+/// The counts of one call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Report {
-    /// Runs looked at.
+    /// Runs that the sweep or a dead letter led to.
     pub looked_at: usize,
     /// Lost runs sent again.
     pub resent: usize,
-    /// Waiting runs asked whether their turn came.
+    /// Queued runs sent again, so that a launcher checks whether their turn has come.
     pub nudged: usize,
-    /// Runs that took too long.
+    /// Runs that took longer than `max_runtime_s`.
     pub timed_out: usize,
-    /// Runs of paused or deleted schedules.
+    /// Runs cancelled because their schedule is paused or deleted.
     pub cancelled: usize,
-    /// Runs given up on.
+    /// Runs abandoned.
     pub abandoned: usize,
-    /// Runs to be looked at again later.
+    /// Runs that recovery will look at again later.
     pub waiting: usize,
-    /// Dead letters dealt with.
+    /// Dead letters opened.
     pub dead_letters: usize,
-    /// Dead letters nobody understands; they stay for a person to see.
+    /// Dead letters that cannot be read; they stay in the queue for a person to see.
     pub poison: usize,
     /// What the self-check found.
     pub checked: Checked,
-    /// Runs, minutes and letters that did not get through; the next call takes them up again.
+    /// Runs, minutes and letters that failed; the next call tries them again.
     pub failed: usize,
 }
 
-/// Sweeps every minute since the last call, and the dead letters.
+/// Opens the dead letters, sweeps every minute since the last call, and continues the self-check.
 pub(crate) async fn recover(app: &App, now: Instant) -> Report {
     let mut report = Report::default();
     dead_letters(app, now, &mut report).await;
@@ -100,7 +101,7 @@ async fn sweep(app: &App, now: Instant, report: &mut Report) -> Result<(), Fault
     if swept > bookmark { app.store.move_bookmark(swept).await } else { Ok(()) }
 }
 
-/// `false`: something did not get through, and the minute must be swept again.
+/// Sweeps one minute. `false`: something failed, and the minute must be swept again.
 async fn sweep_minute(app: &App, minute: Instant, now: Instant, report: &mut Report) -> bool {
     let shards = (0..app.settings.due_shards).map(|shard| app.store.swept_runs(minute, shard));
     let answers: Vec<_> =
@@ -126,9 +127,9 @@ async fn sweep_minute(app: &App, minute: Instant, now: Instant, report: &mut Rep
                 ended.push(run.id);
             }
             Ok(run) => work.push(look_at(app, run, now)),
-            // It can never be read; to stop here would hide every run behind it.
+            // This run can never be read; stopping here would hide every run behind it.
             Err(fault) => {
-                error!(%fault, "skipped: unreadable run");
+                error!(%fault, "run skipped: unreadable record");
                 report.failed += 1;
             }
         }
@@ -153,8 +154,9 @@ async fn sweep_minute(app: &App, minute: Instant, now: Instant, report: &mut Rep
     through
 }
 
-/// Frees the slots of runs that have ended: whoever ended them may not have lived to do it. One
-/// small read a schedule, and no more unless there is such a slot.
+/// Frees the slots of runs that have ended: the function that ended a run may have died before it
+/// released the slot. This costs one small read per schedule, and more only if there is such a
+/// slot.
 async fn free_slots(app: &App, ended: &[RunId]) -> Result<(), Fault> {
     let schedules: BTreeSet<_> = ended.iter().map(|id| id.schedule_id.clone()).collect();
     let schedules: Vec<_> = schedules.into_iter().collect();
@@ -164,9 +166,9 @@ async fn free_slots(app: &App, ended: &[RunId]) -> Result<(), Fault> {
                 id.schedule_id == clock.schedule_id && clock.active.contains(&id.sort_key())
             };
             for id in ended.iter().filter(holds) {
-                // A fire that was taken back may have been put anew since it was swept.
+                // A fire that was taken back may have been recorded anew since the sweep read it.
                 if app.store.run(id).await?.is_none_or(|run| run.status.is_terminal()) {
-                    warn!(run_id = %id, "ended, its slot was not given back");
+                    warn!(run_id = %id, "slot freed: its run had ended without releasing it");
                     slots::pass_on(app, &clock, id).await?;
                 }
             }
@@ -175,7 +177,7 @@ async fn free_slots(app: &App, ended: &[RunId]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Decides about a run and acts.
+/// Decides about a run and acts on the decision.
 async fn look_at(app: &App, run: Run, now: Instant) -> Result<Step, Fault> {
     let schedule = stored(app, &run.id).await?;
     let setting = setting(app, &run.id, schedule.as_deref()).await?;
@@ -184,7 +186,7 @@ async fn look_at(app: &App, run: Run, now: Instant) -> Result<Step, Fault> {
     Ok(step)
 }
 
-/// The schedule of a run, unless it is deleted.
+/// The schedule of a run; `None` if it is deleted.
 async fn stored(app: &App, id: &RunId) -> Result<Option<Box<Schedule>>, Fault> {
     Ok(match app.store.schedule(&id.schedule_id).await? {
         Stored::Schedule(schedule) => Some(schedule),
@@ -237,7 +239,7 @@ async fn act(
     Ok(())
 }
 
-/// Ends a run that took too long or is lost for good.
+/// Ends a run that took too long or is abandoned.
 async fn give_up(
     app: &App,
     run: &Run,
@@ -250,14 +252,15 @@ async fn give_up(
         error!(%run_id, status, ?reason, error = outcome.error, "run ended by recovery");
         return Ok(());
     }
-    // Ended by another, or by a try of ours whose answer was lost: its slot is looked at once more.
+    // The run has ended otherwise, or by an earlier try whose answer was lost: its slot is checked
+    // once more.
     app.store.look_again(&run.id, again).await
 }
 
 async fn setting(app: &App, id: &RunId, schedule: Option<&Schedule>) -> Result<Setting, Fault> {
     let Some(Schedule { clock, spec }) = schedule else { return Ok(Setting::Deleted) };
     let workflow = app.workflow(&clock.workflow_id, clock.version).await?;
-    // Without its workflow a run fails when it is launched, and says so.
+    // A run without its workflow fails at its launch, and says so then.
     let completion = workflow.map(|workflow| workflow.completion).unwrap_or_default();
     let max_runtime = spec.options.max_runtime_s.map(|s| Duration::seconds(i64::from(s)));
     Ok(match clock.paused && !id.is_asked_for() {
@@ -270,7 +273,8 @@ async fn send(app: &App, run: &Run, now: Instant) -> Result<(), Fault> {
     app.queue.send(&[Parcel::of(run)], now).await.into_iter().collect()
 }
 
-/// A dead letter is proof that a handoff failed: its run is lost now, not after the threshold.
+/// Opens dead letters. A dead letter proves that its message was never handled: its run counts as
+/// lost now, not only after the threshold.
 async fn dead_letters(app: &App, now: Instant, report: &mut Report) {
     for _ in 0..MAX_DEAD_BATCHES {
         let letters = match app.queue.dead_letters().await {
@@ -288,7 +292,7 @@ async fn dead_letters(app: &App, now: Instant, report: &mut Report) {
             match open(app, &letter, now, report).await {
                 Ok(()) => report.dead_letters += 1,
                 Err(fault) => {
-                    error!(%fault, "dead letter not dealt with");
+                    error!(%fault, "dead letter not handled");
                     report.failed += 1;
                 }
             }
@@ -305,7 +309,7 @@ async fn open(
     let named: Vec<Named> = match message::read(&letter.body) {
         Ok(named) => named,
         Err(problem) => {
-            error!(%problem, "poison among the dead letters");
+            error!(%problem, "poison dead letter");
             report.poison += 1;
             return Ok(());
         }
@@ -314,11 +318,12 @@ async fn open(
     for Named { run_id } in named {
         is_dealt_with &= take_up(app, run_id, now, report).await?;
     }
-    // Otherwise somebody has one of them: this letter comes again after them.
+    // Otherwise a launcher holds one of the runs: the letter stays, and is received again later.
     if is_dealt_with { app.queue.bury(letter).await } else { Ok(()) }
 }
 
-/// Decides about a run of a dead letter and acts. `false`: somebody has it.
+/// Decides about a run of a dead letter and acts on the decision. `false`: a launcher holds the
+/// run.
 async fn take_up(app: &App, id: RunId, now: Instant, report: &mut Report) -> Result<bool, Fault> {
     let Some(run) = app.store.run(&id).await?.filter(|run| !run.status.is_terminal()) else {
         return Ok(true);
@@ -330,7 +335,8 @@ async fn take_up(app: &App, id: RunId, now: Instant, report: &mut Report) -> Res
     let schedule = stored(app, &id).await?;
     let setting = setting(app, &id, schedule.as_deref()).await?;
     let at_once = Limits { lost_after: Duration::zero(), ..app.settings.recovery.clone() };
-    // Claimed and never handed over: whatever its completion, it starts over.
+    // The run was claimed and its launch never completed: it starts over, whatever its completion
+    // is.
     let as_lost = match run.status {
         Status::Started => Run { status: Status::Enqueued, ..run.clone() },
         _ => run.clone(),

@@ -1,26 +1,26 @@
-//! Who asks for something.
+//! The caller of a use case.
 
 use belfry_core::guard::access::{Scope, Scopes};
 use belfry_core::schedule::change::Origin;
 
-/// Who asks, as the gateway verified it.
+/// The caller, as the gateway verified the token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// The token's subject: it owns what it creates.
+    /// The subject of the token: the caller owns what it creates.
     pub sub: String,
-    /// What its token lets it do.
+    /// The scopes of the token.
     pub scopes: Scopes,
-    /// Where it asks from; nowhere if the system acts by itself.
+    /// The address and client of the request; `None` if the system acts by itself.
     pub origin: Option<Origin>,
 }
 
 impl Caller {
-    /// The system, acting in an owner's name.
+    /// The system, acting in the name of an owner.
     pub fn in_the_name_of(owner: &str) -> Caller {
         Caller { sub: owner.to_owned(), scopes: Scopes::default(), origin: None }
     }
 
-    /// Whether it may see and change what is `owner`'s.
+    /// Whether the caller may see and change what belongs to `owner`.
     pub fn acts_for(&self, owner: &str) -> bool {
         self.sub == owner || self.scopes.allow(Scope::Admin)
     }

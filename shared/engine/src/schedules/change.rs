@@ -1,8 +1,8 @@
-//! A change of a definition, and what it does to fires already on their way.
+//! A change of a definition, and what it does to fires that are already on their way.
 //!
-//! An acknowledged change is obeyed: before it is acknowledged, every run that has not launched is
-//! either confirmed under the new definition or cancelled by it. A launcher that judged by the old
-//! definition then loses its claim, and one that reads the clock later sees the new one.
+//! A change takes effect before it is acknowledged: every run that has not launched is confirmed
+//! under the new definition or cancelled by it. After that, a launcher that decided by the old
+//! definition loses its claim, and a launcher that reads the clock later sees the new definition.
 
 use belfry_core::id::ScheduleId;
 use belfry_core::instant::{self, Instant};
@@ -24,20 +24,20 @@ use crate::app::App;
 use crate::cloud::bus::Event;
 use crate::cloud::store::{Change, Edit, Saved};
 
-/// What a change is for.
+/// The purpose of a change, beside the definition itself.
 #[derive(Clone)]
 pub(crate) struct Intent {
-    /// Its word in the change log.
+    /// The verb of its entry in the change log.
     pub(crate) verb: Verb,
-    /// Why the schedule is paused, if it is afterwards.
+    /// Why the schedule is paused; dropped if the change leaves it active.
     pub(crate) note: Option<String>,
-    /// When that pause ends by itself.
+    /// When the pause ends by itself.
     pub(crate) until: Option<Instant>,
-    /// When it counts from, if not from now.
+    /// When the change takes effect, if not now.
     pub(crate) since: Option<Instant>,
-    /// How a resume catches up, if not by the schedule's own policy.
+    /// The catch-up policy of a resume, if not the schedule's own.
     pub(crate) catchup: Option<Catchup>,
-    /// What becomes of its membership in a set.
+    /// What the change does to the schedule's membership in a set.
     pub(crate) membership: Membership,
 }
 
@@ -47,12 +47,12 @@ impl Intent {
         Intent { verb, note, until, since, catchup, membership: Membership::Keep }
     }
 
-    /// The same, with the note and the end of the pause that the schedule has.
+    /// The same intent, with the note and the end of the schedule's present pause.
     pub(crate) fn keeping_pause_of(self, spec: &Spec) -> Intent {
         Intent { note: spec.pause_note.clone(), until: spec.pause_until, ..self }
     }
 
-    /// Note and end of the pause that the change leaves, if it leaves one.
+    /// The note and the end of the pause that the change leaves, if it leaves one.
     fn pause(&self, definition: &Definition) -> (Option<&String>, Option<Instant>) {
         match definition.paused {
             true => (self.note.as_ref(), self.until),
@@ -61,17 +61,18 @@ impl Intent {
     }
 }
 
-/// The answer to a save.
+/// The result of saving a schedule.
 pub struct Saving {
     /// Whether the schedule is new.
     pub created: bool,
-    /// It, as the API shows it.
+    /// The schedule, as the API shows it.
     pub schedule: Value,
-    /// Its revision.
+    /// The revision of the schedule.
     pub revision: u64,
 }
 
-/// Replaces the definition of a schedule as it was read. The same definition again changes nothing.
+/// Replaces the definition of a schedule as it was read. Saving the same definition again changes
+/// nothing.
 pub(crate) async fn change(
     app: &App,
     caller: &Caller,
@@ -126,8 +127,8 @@ fn is_same(old: &Schedule, definition: &Definition, intent: &Intent) -> bool {
         && intent.membership.after(spec.set.as_ref()) == spec.set
 }
 
-/// It may be a second try of a change that stood, and whose first try ended before its fires were
-/// settled.
+/// Settles the fires of a schedule that already is as wanted. This may be the second try of a
+/// change whose first try was recorded but ended before its fires were settled.
 async fn repeat(app: &App, old: &Schedule, now: Instant) -> Result<Saving, Refusal> {
     let clock = &old.clock;
     settle_unlaunched(app, clock, Some(clock), clock.revision, now).await?;
@@ -139,11 +140,11 @@ async fn repeat(app: &App, old: &Schedule, now: Instant) -> Result<Saving, Refus
 
 /// What a change does to the fires to come.
 struct Course {
-    /// When it counts from.
+    /// When the change takes effect.
     since: Instant,
-    /// Whether other fires exist, or launch, from then on.
+    /// Whether the change alters which fires exist or launch from then on.
     moves: bool,
-    /// How what was missed in a pause is caught up, if it is.
+    /// The policy by which the fires missed in a pause are caught up, if they are.
     catch_up: Option<Catchup>,
 }
 
@@ -158,8 +159,8 @@ impl Course {
         }
     }
 
-    /// Behind which instant the new definition begins, once what came due under the old one is
-    /// recorded. `None`: the clock stays where it is.
+    /// The instant after which the new definition begins, once the fires that came due under the
+    /// old one are recorded. `None`: the clock stays where it is.
     async fn position(
         &self,
         app: &App,
@@ -168,7 +169,7 @@ impl Course {
     ) -> Result<Option<Instant>, Refusal> {
         Ok(match old.next_run_at {
             _ if !self.moves => None,
-            // A paused clock stands at the first fire it has missed.
+            // A paused clock stands at the first fire that it has missed.
             Some(first) if self.catch_up.is_some() => {
                 Some(self.since.min(first - Duration::seconds(1)))
             }
@@ -176,7 +177,7 @@ impl Course {
         })
     }
 
-    /// Emits what is due of the changed schedule before the next tick comes.
+    /// Emits the due fires of the changed schedule, without waiting for the next tick.
     async fn run(&self, app: &App, clock: &Clock, now: Instant) -> Result<(), Refusal> {
         match self.catch_up {
             Some(policy) => catch_up(app, clock, policy, now - self.since, now).await?,
@@ -208,7 +209,7 @@ fn changed(
         workflow_id: definition.workflow_id.clone(),
         version: definition.version.unwrap_or(old.version),
         paused: definition.paused,
-        // The tick says so again, if it is so.
+        // If the new time zone is unknown too, the tick records that again.
         zone_lost: old.zone_lost && definition.timing.timezone == old.timing.timezone,
         ..old.clone()
     };

@@ -1,4 +1,4 @@
-//! Making schedules.
+//! Creating schedules.
 
 use std::collections::BTreeSet;
 
@@ -22,10 +22,11 @@ use super::settle::{emit_soon, invalidate_prereads};
 use crate::app::App;
 use crate::cloud::store::{Change, Created, Spent, Stored};
 
-/// Nobody knows when an owner of too many deletes one; asking every minute does no harm.
-const UNTIL_ROOM: Duration = Duration::minutes(1);
+/// The `Retry-After` of an owner at the limit: the owner may delete a schedule at any time, and
+/// asking every minute does no harm.
+const RETRY_WHEN_FULL: Duration = Duration::minutes(1);
 
-/// Makes a schedule under a name that is free.
+/// Creates a schedule under an id that is free.
 pub(crate) async fn create(
     app: &App,
     caller: &Caller,
@@ -33,7 +34,7 @@ pub(crate) async fn create(
     body: &Value,
 ) -> Result<Saving, Refusal> {
     let definition = read(app, body, id)?;
-    let taken = || Refusal::Conflict(format!("schedule {id} exists already"));
+    let taken = || Refusal::Conflict(format!("schedule {id} already exists"));
     let free = match app.store.schedule(id).await? {
         Stored::Schedule(_) => return Err(taken()),
         free => free,
@@ -44,18 +45,18 @@ pub(crate) async fn create(
     }
 }
 
-/// What a new schedule finds under its name.
+/// What a new schedule takes over from a deleted one with its id, and the set it is created in.
 pub(crate) struct Birth {
-    /// Its first revision.
+    /// The revision that the new schedule begins with.
     revision: u64,
-    /// The schedules that follow whatever has the name.
+    /// The schedules that follow the schedule of this id.
     then: BTreeSet<ScheduleId>,
-    /// The set it is made in.
+    /// The set that the schedule belongs to.
     set: Option<SetName>,
 }
 
 impl Birth {
-    /// The revisions of a deleted schedule go on.
+    /// Continues the revisions of a deleted schedule.
     pub(crate) fn under(free: Stored) -> Birth {
         let (revision, then) = match free {
             Stored::Deleted { revision, then } => (revision + 1, then),
@@ -107,14 +108,17 @@ pub(crate) async fn make(
     let log = Change { changes, ..entry(clock, caller, Verb::Created, now) };
     let quota = &app.settings.quota;
     if let Spent::Wait(wait) = app.store.spend_creation(&caller.sub, quota, now).await? {
-        let why = format!("at most {} schedules can be made in a minute", quota.per_minute);
+        let why = format!("at most {} schedules can be created in a minute", quota.per_minute);
         return Err(Refusal::TooMany { why, wait });
     }
     match app.store.create_schedule(&schedule, &log, quota.schedules, &links).await? {
         Created::Taken => Err(Refusal::Stale { current: revision }),
         Created::Full => {
-            let why = format!("you have {} schedules, and may have no more", quota.schedules);
-            Err(Refusal::TooMany { why, wait: UNTIL_ROOM })
+            let why = format!(
+                "you have {} schedules, the most an owner may have; delete one first",
+                quota.schedules
+            );
+            Err(Refusal::TooMany { why, wait: RETRY_WHEN_FULL })
         }
         Created::Yes => {
             info!(schedule_id = %id, by = caller.sub, "schedule created");

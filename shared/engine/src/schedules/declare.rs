@@ -1,5 +1,5 @@
-//! Declaring: schedules that belong to a set are made, changed and deleted by it. By hand they are
-//! changed like any other; that is the drift the set finds and mends.
+//! Declared schedules: a set creates, changes and deletes the schedules that belong to it. They can
+//! also be changed by hand like any other schedule; the set detects that as drift and reverts it.
 
 use belfry_core::declare::set::declaration::says_paused;
 use belfry_core::id::{ScheduleId, SetName};
@@ -18,9 +18,10 @@ use super::refusal::Refusal;
 use crate::app::App;
 use crate::cloud::store::Stored;
 
-/// Makes a schedule as a member of the caller's set, or replaces the definition of one that is. A
-/// schedule the set does not own is refused. `seen` is the revision the caller decided by, 0 if there
-/// was no schedule. Whether it is paused stays as it is, unless `body` says so.
+/// Creates a schedule as a member of the caller's set, or replaces the definition of a member. A
+/// schedule that the set does not own is refused. `seen` is the revision by which the caller
+/// decided, 0 if there was no schedule. The schedule stays paused or active, unless `body` says
+/// which.
 pub async fn declare(
     app: &App,
     caller: &Caller,
@@ -55,7 +56,7 @@ pub async fn declare(
     Err(crowded())
 }
 
-/// Deletes a member of the caller's set; a schedule the set does not own is refused.
+/// Deletes a member of the caller's set. A schedule that the set does not own is refused.
 pub async fn withdraw(
     app: &App,
     caller: &Caller,
@@ -66,7 +67,7 @@ pub async fn withdraw(
     remove(app, caller, id, seen, Some(set)).await
 }
 
-/// Makes a schedule that belongs to no set a member of its owner's set of this name.
+/// Adds a schedule that belongs to no set to the set of this name of the schedule's owner.
 pub async fn adopt(
     app: &App,
     caller: &Caller,
@@ -77,7 +78,7 @@ pub async fn adopt(
     join_or_leave(app, caller, set, id, intent).await
 }
 
-/// Makes a member of its owner's set a schedule like any other, by hand from now on.
+/// Removes a schedule from its set without deleting it. From then on it is managed by hand.
 pub async fn release(
     app: &App,
     caller: &Caller,

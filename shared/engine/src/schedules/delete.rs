@@ -1,4 +1,4 @@
-//! Deleting a schedule.
+//! Deleting schedules.
 
 use belfry_core::id::{ScheduleId, SetName};
 use belfry_core::schedule::Schedule;
@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::cloud::store::{Change, Saved};
 use crate::fires::backfill::cancel_all;
 
-/// Deletes a schedule: after this returns, nothing of it launches. Its history stays.
+/// Deletes a schedule. After this returns, no run of it launches. Its history stays.
 pub(crate) async fn delete(
     app: &App,
     caller: &Caller,
@@ -26,7 +26,7 @@ pub(crate) async fn delete(
     remove(app, caller, id, if_match, None).await
 }
 
-/// Deletes a schedule; for a set, only if it is its own.
+/// Deletes a schedule. With `by`, only if the schedule belongs to that set.
 pub(crate) async fn remove(
     app: &App,
     caller: &Caller,

@@ -1,4 +1,4 @@
-//! Following: which schedules may run after which.
+//! Following: which schedules may run after which, and the links that record it.
 
 use belfry_core::id::ScheduleId;
 use belfry_core::schedule::Schedule;
@@ -8,13 +8,13 @@ use super::refusal::Refusal;
 use crate::app::App;
 use crate::cloud::store::{Link, Stored};
 
-/// A chain of schedules is no longer than this.
+/// The longest chain of schedules that follow each other.
 const MAX_CHAIN: usize = 20;
-/// So many schedules follow one: their names are part of its clock, which must stay small.
+/// The most followers of one schedule: their ids are part of its clock item, which must stay small.
 const MAX_FOLLOWERS: usize = 10;
 
-/// What is to be written so that schedule `id` follows the one `definition` names. The other must
-/// be `owner`'s too, and following it must not lead back here.
+/// The writes that make schedule `id` follow the schedule that `definition` names. The other
+/// schedule must belong to `owner` too, and the chain must not lead back to `id`.
 pub(crate) async fn links(
     app: &App,
     owner: &str,
@@ -39,7 +39,7 @@ pub(crate) async fn links(
     Ok(links)
 }
 
-/// The schedule that is followed once `links` are written, and was not before.
+/// The schedule that is followed after `links` are written, and was not followed before.
 pub(crate) fn newly_followed(links: &[Link]) -> Option<&ScheduleId> {
     links.iter().find_map(|link| match link {
         Link::Follow(other) => Some(other),
@@ -53,7 +53,7 @@ async fn check(app: &App, owner: &str, id: &ScheduleId, other: &ScheduleId) -> R
     for hop in 0..MAX_CHAIN {
         let Some(current) = next else { return Ok(()) };
         if current == *id {
-            return refuse(format!("leads back: {other} follows {id} already"));
+            return refuse(format!("leads back to this schedule: {other} already follows {id}"));
         }
         let found = match app.store.schedule(&current).await? {
             Stored::Schedule(found) if found.clock.owner == owner => Some(*found),
@@ -65,7 +65,9 @@ async fn check(app: &App, owner: &str, id: &ScheduleId, other: &ScheduleId) -> R
             Some(Schedule { clock, .. })
                 if hop == 0 && clock.then.len() >= MAX_FOLLOWERS && !clock.then.contains(id) =>
             {
-                return refuse(format!("{MAX_FOLLOWERS} schedules follow {other} already"));
+                return refuse(format!(
+                    "{MAX_FOLLOWERS} schedules already follow {other}, the most that may"
+                ));
             }
             Some(Schedule { spec, .. }) => next = spec.options.after_schedule_id,
         }

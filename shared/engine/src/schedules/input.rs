@@ -1,4 +1,4 @@
-//! A request's body, read: its size, and the definition it holds.
+//! Reading a request's body: the size of its payload, and the definition it holds.
 
 use belfry_core::id::ScheduleId;
 use belfry_core::invalid::Invalid;
@@ -13,7 +13,7 @@ pub(crate) fn payload(body: &Value) -> Option<&Value> {
     given(body, "payload")
 }
 
-/// A payload must fit the messages and items it travels in.
+/// Refuses a payload that does not fit into the messages and items that carry it.
 pub(crate) fn check_size(payload: Option<&Value>) -> Result<(), Refusal> {
     match payload {
         Some(payload) if payload.to_string().len() > MAX_PAYLOAD => {

@@ -1,4 +1,4 @@
-//! The ledger, reconciled: what a schedule should have fired, held against its records.
+//! Reconciling the ledger: the fires that a schedule should have had, compared with its records.
 
 use belfry_core::fire::expected::Timeline;
 use belfry_core::instant::Instant;
@@ -10,13 +10,15 @@ use crate::app::App;
 use crate::cloud::store::Traces;
 use crate::fault::Fault;
 
-/// Fires, and records, that one answer holds against each other: a day of seconds.
+/// The most fires, and the most records, that one ledger compares: more than a day of seconds.
 pub(crate) const MAX_FIRES: usize = 100_000;
 
-/// Holds what a schedule should have fired against its records. `None`: there is too much of either.
+/// Compares the fires that a schedule should have had with its records. `None`: there are too many
+/// of either.
 ///
-/// The clock was read before the records are: a clock is advanced past a fire after its record was
-/// put, so that a fire it has passed is in the records read later, or lost.
+/// The caller must have read the clock before the records are read here. A clock is advanced past a
+/// fire only after the fire was recorded, so a fire that the clock has passed is either among the
+/// records or lost.
 pub(crate) async fn reconcile(
     app: &App,
     clock: &Clock,

@@ -1,4 +1,4 @@
-//! A caller's schedule, looked up, and the workflow version a definition means.
+//! Looking up a caller's schedule, and the workflow version that a definition means.
 
 use belfry_core::id::{ScheduleId, WorkflowId};
 use belfry_core::schedule::definition::Definition;
@@ -10,10 +10,10 @@ use super::refusal::Refusal;
 use crate::app::App;
 use crate::cloud::store::Stored;
 
-/// Writers without `If-Match` start over this often when they meet another.
+/// How often a write without `If-Match` starts over when another writer came first.
 pub(crate) const TRIES: usize = 5;
 
-/// The schedule `id` of this caller.
+/// The schedule `id`, if it exists and the caller may see it.
 pub(crate) async fn load(app: &App, caller: &Caller, id: &ScheduleId) -> Result<Schedule, Refusal> {
     match app.store.schedule(id).await? {
         Stored::Schedule(schedule) => owned(*schedule, caller),
@@ -21,7 +21,7 @@ pub(crate) async fn load(app: &App, caller: &Caller, id: &ScheduleId) -> Result<
     }
 }
 
-/// The schedule, if it is this caller's.
+/// The schedule, if the caller may see it; otherwise the caller is told that it does not exist.
 pub(crate) fn owned(schedule: Schedule, caller: &Caller) -> Result<Schedule, Refusal> {
     match caller.acts_for(&schedule.clock.owner) {
         true => Ok(schedule),
@@ -30,7 +30,7 @@ pub(crate) fn owned(schedule: Schedule, caller: &Caller) -> Result<Schedule, Ref
 }
 
 pub(crate) fn crowded() -> Refusal {
-    Refusal::Conflict("others keep changing this schedule".to_owned())
+    Refusal::Conflict("other callers keep changing this schedule; try again".to_owned())
 }
 
 pub(crate) fn check_revision(clock: &Clock, if_match: Option<u64>) -> Result<(), Refusal> {
@@ -40,9 +40,9 @@ pub(crate) fn check_revision(clock: &Clock, if_match: Option<u64>) -> Result<(),
     }
 }
 
-/// The version a definition means. A schedule without something to execute it is refused.
-/// So is a workflow that is neither the schedule's owner's nor everybody's, unless an admin binds
-/// it or it was bound before.
+/// The workflow version that a definition means. A definition without an existing workflow version
+/// is refused. So is a workflow that belongs neither to the schedule's owner nor to everybody,
+/// unless the caller is an admin or the schedule was bound to it before.
 pub(crate) async fn resolve_version(
     app: &App,
     caller: &Caller,

@@ -1,4 +1,4 @@
-//! Membership: which declared set a schedule belongs to.
+//! Membership: the declared set that a schedule belongs to.
 
 use belfry_core::declare::set::{Holder, Standing, standing};
 use belfry_core::id::SetName;
@@ -13,16 +13,16 @@ use crate::cloud::store::Link;
 /// What a change does to the membership of a schedule in a declared set.
 #[derive(Clone)]
 pub(crate) enum Membership {
-    /// It stays as it is: the change is nobody's declaration.
+    /// The membership stays: the change does not come from a set.
     Keep,
-    /// It belongs to this set from now on.
+    /// The schedule belongs to this set from now on.
     Of(SetName),
-    /// It belongs to no set from now on.
+    /// The schedule belongs to no set from now on.
     None,
 }
 
 impl Membership {
-    /// The set it belongs to afterwards, if it belonged to `before`.
+    /// The set that the schedule belongs to after the change, if it belonged to `before`.
     pub(crate) fn after(&self, before: Option<&SetName>) -> Option<SetName> {
         match self {
             Membership::Keep => before.cloned(),
@@ -32,7 +32,7 @@ impl Membership {
     }
 }
 
-/// Refuses what is not this set's.
+/// Refuses a schedule that does not belong to this set of the caller.
 pub(crate) fn check_member(
     schedule: &Schedule,
     caller: &Caller,
@@ -48,7 +48,7 @@ pub(crate) fn check_member(
     }
 }
 
-/// The rows of sets that change with the schedule.
+/// The membership rows that are written together with the schedule.
 pub(crate) fn membership(owner: &str, old: Option<&SetName>, new: Option<&SetName>) -> Vec<Link> {
     if old == new {
         return Vec::new();
@@ -58,7 +58,7 @@ pub(crate) fn membership(owner: &str, old: Option<&SetName>, new: Option<&SetNam
     quit.into_iter().chain(join).collect()
 }
 
-/// What the change log says of a schedule that comes into a set or goes out of one.
+/// The entry of the change log about a schedule that joins or leaves a set.
 pub(crate) fn moved(old: Option<&SetName>, new: Option<&SetName>) -> Option<Difference> {
     let told = |set: Option<&SetName>| json!(set);
     (old != new).then(|| Difference { field: "set".to_owned(), old: told(old), new: told(new) })

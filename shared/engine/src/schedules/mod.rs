@@ -1,4 +1,4 @@
-//! Schedules: what making, changing, pausing and deleting one does to its fires.
+//! Schedules: what creating, changing, pausing and deleting a schedule does to its fires.
 
 pub mod caller;
 pub mod change;

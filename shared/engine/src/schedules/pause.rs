@@ -1,4 +1,4 @@
-//! Pauses: their beginning, their end by hand or by themselves, and what an end would catch up.
+//! Pauses: how they begin, how they end (by hand or by themselves), and what an end would catch up.
 
 use belfry_core::fire::catchup;
 use belfry_core::id::ScheduleId;
@@ -17,8 +17,8 @@ use super::save::alter;
 use crate::app::App;
 use crate::cloud::store::Stored;
 
-/// Pauses a schedule: after this returns, nothing of it launches by itself, until it is resumed or
-/// `until` has come.
+/// Pauses a schedule. After this returns, no fire of it launches until it is resumed or until the
+/// time `until`.
 pub(crate) async fn pause(
     app: &App,
     caller: &Caller,
@@ -35,8 +35,9 @@ pub(crate) async fn pause(
     alter(app, caller, id, if_match, intent, edit).await
 }
 
-/// Ends the pause of a schedule whose time has come. The fires from that time on are its own again,
-/// though the tick that looks comes a little later. `None`: its pause does not end now.
+/// Ends the pause of a schedule whose `pause_until` has come. The schedule's fires count from that
+/// time, though the tick that ends the pause comes a little later. `None`: the pause does not end
+/// now.
 pub(crate) async fn end_pause(
     app: &App,
     id: &ScheduleId,
@@ -47,17 +48,17 @@ pub(crate) async fn end_pause(
     let Some(until) = spec.pause_until.filter(|until| clock.paused && *until <= now) else {
         return Ok(None);
     };
-    // In the owner's name; the time of the entry says that no person asked for it.
+    // In the owner's name; the time of the log entry shows that no person asked for it.
     let owner = Caller::in_the_name_of(&clock.owner);
     let definition = Definition { paused: false, ..Definition::of(clock, spec) };
-    // A fire at the very end of the pause launches.
+    // One millisecond earlier, so that a fire at the very end of the pause launches.
     let since = Some(until - Duration::milliseconds(1));
     let intent = Intent { since, ..Intent::new(Verb::Resumed) };
     change(app, &owner, *schedule, definition, intent).await.map(Some)
 }
 
-/// Lets a paused schedule fire again. What it would have fired meanwhile is caught up as `catchup`
-/// says, or as its own policy does.
+/// Resumes a paused schedule. The fires that it missed are caught up by the policy `catchup`, or by
+/// the schedule's own policy.
 pub(crate) async fn resume(
     app: &App,
     caller: &Caller,
@@ -70,7 +71,7 @@ pub(crate) async fn resume(
     alter(app, caller, id, if_match, intent, edit).await
 }
 
-/// What a resume would catch up, without doing so.
+/// What a resume would catch up, without resuming.
 pub(crate) async fn preview_resume(
     app: &App,
     caller: &Caller,

@@ -1,4 +1,4 @@
-//! Why a request was not done.
+//! Refusals: why a request was not carried out.
 
 use belfry_core::guard::access::Scope;
 use belfry_core::invalid::Invalid;
@@ -6,39 +6,39 @@ use chrono::Duration;
 
 use crate::fault::Fault;
 
-/// Why a request was not done.
+/// Why a request was not carried out, as the caller is told.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// The input has problems.
+    /// The input has these problems.
     #[error("the input is not valid")]
     Invalid(Vec<Invalid>),
-    /// A field is larger than we take.
+    /// A field is larger than its limit.
     #[error("the input is too large")]
     TooLarge(Invalid),
-    /// It is not there, or not the caller's: the two look alike.
+    /// The thing does not exist or belongs to another owner; the caller cannot tell which.
     #[error("{0} not found")]
     NotFound(&'static str),
-    /// The schedule is not at the revision the caller saw.
+    /// The schedule is not at the revision that the caller saw.
     #[error("the schedule is at revision {current}")]
     Stale {
-        /// Where it is.
+        /// The present revision of the schedule.
         current: u64,
     },
-    /// The caller has made too much, or too much at once.
+    /// The caller has too many schedules, or created too many in a minute.
     #[error("{why}")]
     TooMany {
-        /// What there is too much of.
+        /// Which limit was reached.
         why: String,
-        /// When to ask again.
+        /// When the caller may try again.
         wait: Duration,
     },
-    /// The state of things does not allow it.
+    /// The present state of a resource does not allow the request.
     #[error("{0}")]
     Conflict(String),
-    /// The caller's token does not carry the scope for it.
+    /// The caller's token lacks the scope that the request needs.
     #[error("this needs the scope {0}")]
     Forbidden(Scope),
-    /// Something around us did not work.
+    /// A service failed; the caller may try again.
     #[error(transparent)]
     Fault(#[from] Fault),
 }

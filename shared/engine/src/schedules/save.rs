@@ -1,4 +1,4 @@
-//! Saving a definition: whole, or as a patch of the stored one.
+//! Saving a definition: as a whole, or as a patch of the stored one.
 
 use belfry_core::id::ScheduleId;
 use belfry_core::invalid::Invalid;
@@ -15,7 +15,7 @@ use super::refusal::Refusal;
 use crate::app::App;
 use crate::cloud::store::Stored;
 
-/// Makes a schedule or replaces its definition; the same call again changes nothing.
+/// Creates a schedule or replaces its definition. The same call again changes nothing.
 pub(crate) async fn put(
     app: &App,
     caller: &Caller,
@@ -43,7 +43,7 @@ pub(crate) async fn put(
     Err(crowded())
 }
 
-/// Merges a patch into a definition; `null` clears a field.
+/// Merges a patch into the stored definition; `null` clears a field.
 pub(crate) async fn patch(
     app: &App,
     caller: &Caller,
@@ -57,7 +57,7 @@ pub(crate) async fn patch(
     alter(app, caller, id, if_match, Intent::new(Verb::Updated), edit).await
 }
 
-/// Reads, edits and writes a schedule, again if another writer came between.
+/// Reads, edits and writes a schedule. Starts over if another writer came in between.
 pub(crate) async fn alter(
     app: &App,
     caller: &Caller,
@@ -71,7 +71,7 @@ pub(crate) async fn alter(
         check_revision(&schedule.clock, if_match)?;
         let before = Definition::of(&schedule.clock, &schedule.spec);
         let definition = edit(&before).map_err(Refusal::Invalid)?;
-        // A pause told anew is told whole; any other change leaves the pause as it is.
+        // A new pause replaces the note and the end of an earlier one; any other change keeps them.
         let intent = match intent.verb {
             Verb::Paused => intent.clone(),
             _ => intent.clone().keeping_pause_of(&schedule.spec),

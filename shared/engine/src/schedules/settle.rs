@@ -1,5 +1,6 @@
-//! Fires on their way when a definition changes: each is confirmed under the new one or cancelled by
-//! it, what was due before is recorded, and what is due soon is emitted.
+//! Settling the fires that are on their way when a definition changes: fires that came due before
+//! are recorded, unlaunched runs are confirmed or cancelled, and fires that are due soon are
+//! emitted.
 
 use belfry_core::fire::plan::Horizon;
 use belfry_core::fire::verdict::{Verdict, judge};
@@ -15,17 +16,18 @@ use crate::cloud::store::Stored;
 use crate::fault::Fault;
 use crate::fires::emit;
 
-/// A run older than this launches only by recovery, which judges it anew. A run that follows another
-/// is named by the other's time, which may have taken long.
-const OLDEST_ON_ITS_WAY: Duration = Duration::days(2);
-/// Confirmations and cancellations under way at once.
+/// How far back unlaunched runs are looked for. Only recovery launches an older run, and recovery
+/// decides anew. Two days, because a run that follows another has the launch time of that other
+/// run, which may have taken long.
+const MAX_UNLAUNCHED_AGE: Duration = Duration::days(2);
+/// Confirmations and cancellations done concurrently.
 const CONCURRENCY: usize = 16;
-/// Rounds of catching up in one resume, `MAX_CATCHUP_PER_TICK` fires each.
+/// Rounds of catching up in one resume, of `MAX_CATCHUP_PER_TICK` fires each.
 const MAX_ROUNDS: usize = 100;
 
-/// Catches up what a resumed clock has missed, and emits what is due soon. What a pause kept back is
-/// not simply late, so that the only grace is the time since the pause ended. Beyond many rounds the
-/// ticks go on, by the clock's own policy.
+/// Catches up the fires that a resumed clock has missed, and emits those that are due soon. A fire
+/// that was held back by a pause is not merely late, so the only grace is the time since the pause
+/// ended. After `MAX_ROUNDS` rounds the ticks continue, by the clock's own policy.
 pub(crate) async fn catch_up(
     app: &App,
     clock: &Clock,
@@ -48,19 +50,20 @@ pub(crate) async fn catch_up(
     Ok(())
 }
 
-/// Records under the old definition what came due under it, before it is replaced. Answers with
-/// the instant behind which the new definition begins: now, or before what is still to be recorded.
+/// Records the fires that came due under the old definition, before it is replaced. Answers with
+/// the instant after which the new definition begins: now, or the second before the first fire that
+/// is still to be recorded.
 pub(crate) async fn emit_overdue(app: &App, old: &Clock, now: Instant) -> Result<Instant, Fault> {
     let overdue = Horizon { lookahead: Duration::zero(), ..app.settings.horizon.clone() };
     let mut clock = old.clone();
     for _ in 0..MAX_ROUNDS {
-        // Nobody knows the fires of an expression that is not understood.
+        // The fires of an unreadable expression are unknown.
         let is_past = clock.next_run_at.is_some_and(|next| next <= now);
         if clock.paused || !is_past || clock.read().is_err() {
             return Ok(now);
         }
         if emit::emit(app, vec![clock.clone()], &overdue, now).await.failed > 0 {
-            let problem = "what came due before the change could not be recorded";
+            let problem = "the fires due before the change could not be recorded";
             let doing = format!("change {}", old.schedule_id);
             return Err(Fault { doing, source: problem.into() });
         }
@@ -72,8 +75,9 @@ pub(crate) async fn emit_overdue(app: &App, old: &Clock, now: Instant) -> Result
     Ok(clock.next_run_at.map_or(now, |next| now.min(next - Duration::seconds(1))))
 }
 
-/// Confirms or cancels every run that has not launched, by the definition as it is now. One that a
-/// launcher has may come back from it: then nobody may claim it by what was read before.
+/// Confirms or cancels every run that has not launched, by the present definition. A run that a
+/// launcher holds may come back from the launcher; it is marked so that no launcher can claim it by
+/// a definition that was read before.
 pub(crate) async fn settle_unlaunched(
     app: &App,
     old: &Clock,
@@ -82,7 +86,7 @@ pub(crate) async fn settle_unlaunched(
     now: Instant,
 ) -> Result<(), Fault> {
     let window = Duration::seconds(old.policies.catchup_window_s.unwrap_or(0).cast_signed());
-    let from = now - OLDEST_ON_ITS_WAY - window;
+    let from = now - MAX_UNLAUNCHED_AGE - window;
     let runs = app.store.unended_runs(&old.schedule_id, from).await?;
     let settle = |run: Run| async move {
         let id = run.id;
@@ -100,20 +104,21 @@ pub(crate) async fn settle_unlaunched(
     answers.into_iter().collect()
 }
 
-/// Marks the runs of a schedule that another follows from now on, so that launchers which read the
-/// schedule ahead read it again: a new follower raises no revision.
+/// Marks the runs of a schedule that is newly followed, so that launchers which read the schedule
+/// ahead read it again. The mark is needed because a new follower does not raise the revision.
 pub(crate) async fn invalidate_prereads(
     app: &App,
     id: &ScheduleId,
     now: Instant,
 ) -> Result<(), Fault> {
-    let runs = app.store.unended_runs(id, now - OLDEST_ON_ITS_WAY).await?;
-    let meet = |run: Run| async move { app.store.invalidate_preread(&run.id).await };
-    let answers = stream::iter(runs.into_iter().map(meet)).buffer_unordered(CONCURRENCY);
-    answers.map(|met| met.map(|_| ())).collect::<Vec<_>>().await.into_iter().collect()
+    let runs = app.store.unended_runs(id, now - MAX_UNLAUNCHED_AGE).await?;
+    let mark = |run: Run| async move { app.store.invalidate_preread(&run.id).await };
+    let answers = stream::iter(runs.into_iter().map(mark)).buffer_unordered(CONCURRENCY);
+    answers.map(|marked| marked.map(|_| ())).collect::<Vec<_>>().await.into_iter().collect()
 }
 
-/// Emits what is due before the next tick would see it. If that fails, the tick comes all the same.
+/// Emits the fires that are due before the next tick would see them. If that fails, the tick emits
+/// them all the same.
 pub(crate) async fn emit_soon(app: &App, clock: &Clock, now: Instant) {
     let horizon = &app.settings.horizon;
     if !clock.paused && clock.next_run_at.is_some_and(|next| next <= now + horizon.lookahead) {

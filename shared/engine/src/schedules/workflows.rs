@@ -1,4 +1,4 @@
-//! Workflow versions.
+//! Workflow versions: publishing and reading them.
 
 use belfry_core::id::WorkflowId;
 use belfry_core::invalid::Invalid;
@@ -11,8 +11,9 @@ use crate::app::App;
 use crate::cloud::store::{Published, VersionHead};
 use crate::cloud::targets::url_problem;
 
-/// Publishes a version. `true`: it is new; the same again is welcome, a different one is not.
-/// A workflow belongs to whoever published it first.
+/// Publishes a version. `true`: the version is new. Publishing the same version again changes
+/// nothing; a different definition under the same version is refused. A workflow belongs to the
+/// caller who published it first.
 pub(crate) async fn publish(
     app: &App,
     caller: &Caller,
@@ -43,7 +44,7 @@ pub(crate) async fn publish(
     }
 }
 
-/// A published version of the caller's workflow, or of everybody's.
+/// A published version of a workflow that belongs to the caller or to everybody.
 pub(crate) async fn version(
     app: &App,
     caller: &Caller,

@@ -1,5 +1,5 @@
-//! Duties: what the due index holds beside clocks. A tick that finds one does it; one that fails is
-//! found by the next tick.
+//! Duties: the entries of the due index that are not clocks, such as the end of a pause. A tick
+//! that finds a duty does it; a duty that fails stays in the index for the next tick.
 
 use belfry_core::instant::Instant;
 use belfry_core::tick::share::{Duty, Task};
@@ -12,7 +12,7 @@ use crate::fires::emit::Report;
 use crate::schedules::pause;
 use crate::schedules::refusal::Refusal;
 
-/// Does what is due beside the clocks.
+/// Does the duties that are due.
 pub(crate) async fn perform(app: &App, duties: Vec<Duty>, now: Instant, report: &mut Report) {
     for duty in duties {
         let done = match &duty.task {
@@ -26,7 +26,8 @@ pub(crate) async fn perform(app: &App, duties: Vec<Duty>, now: Instant, report: 
     }
 }
 
-/// Ends a pause whose time has come. The index brings it ahead of that time.
+/// Ends a pause whose time has come. The index returns the duty up to the look-ahead early; it then
+/// stays.
 async fn wake(app: &App, duty: &Duty, now: Instant) -> Result<(), Fault> {
     match pause::end_pause(app, &duty.schedule_id, now).await {
         Ok(Some(_)) => {
@@ -34,7 +35,7 @@ async fn wake(app: &App, duty: &Duty, now: Instant) -> Result<(), Fault> {
             app.store.drop_wake(&duty.schedule_id, now).await
         }
         Ok(None) => app.store.drop_wake(&duty.schedule_id, now).await,
-        // Another change is under way: the next tick looks again.
+        // Another change is under way: the next tick tries again.
         Err(Refusal::Stale { .. }) => Ok(()),
         Err(Refusal::Fault(fault)) => Err(fault),
         Err(refusal) => Err(Fault::new(format!("resume {}", duty.schedule_id), refusal)),

@@ -1,7 +1,8 @@
-//! The tick: looks at every shard of the due index and emits what is due.
+//! The tick: reads every shard of the due index and emits the fires that are due.
 //!
-//! One invocation takes on a share. What is beyond it is handed over at once, through the tick
-//! queue, to others who work beside it; what is left when its time is up is handed over then.
+//! One invocation takes on one share of the due clocks. It hands over what is beyond its share at
+//! once, through the tick queue, to other ticks that work at the same time. It hands over what is
+//! left when its own time is up.
 
 mod duties;
 
@@ -19,24 +20,25 @@ use crate::fault::Fault;
 use crate::fires::emit::{self, Report};
 use crate::metrics::{self, Metric};
 
-/// Shards read at once.
+/// Shards read concurrently.
 const SHARDS_AT_ONCE: usize = 32;
-/// Entries of the index in one answer: a quarter of what DynamoDB puts into one.
+/// Entries of the index per query page: a quarter of what DynamoDB fits into one.
 const MAX_PAGE: usize = 1000;
-/// Clocks worked on together, whatever their shards: as many as one BatchGetItem brings.
+/// Clocks processed in one batch, of whatever shards: as many as one BatchGetItem reads.
 const TOGETHER: usize = 100;
-/// Such batches under way at once.
+/// Batches processed concurrently.
 const BATCHES_AT_ONCE: usize = 4;
 
-/// Who works: how far from the rule's own tick, and until when it takes on something new.
+/// One invocation's part in a tick: how many hand-overs it is away from the rule's own tick, when
+/// that tick began, and until when it takes on new work.
 struct Turn {
     generation: u32,
     ticked_at: Instant,
     stop_at: Instant,
 }
 
-/// Emits every fire that is due within the look-ahead, and reports what was done. What cannot be
-/// done before `deadline` is handed over or left to the next tick.
+/// Emits every fire that is due within the look-ahead, and reports what was done. Work that does
+/// not fit before `deadline` is handed over or left to the next tick.
 pub async fn tick(app: &App, now: Instant, deadline: Instant) -> Report {
     let turn = Turn { generation: 0, ticked_at: now, stop_at: stop_at(now, deadline) };
     let all = (0..app.settings.due_shards).map(|shard| Stretch { shard, after: None });
@@ -46,11 +48,11 @@ pub async fn tick(app: &App, now: Instant, deadline: Instant) -> Report {
     report
 }
 
-/// Does what another tick handed over.
+/// Does the work that another tick handed over.
 pub async fn take_over(app: &App, work: HandOver, now: Instant, deadline: Instant) -> Report {
     let mut report = Report::default();
     if work.is_stale(now) {
-        info!(generation = work.generation, "hand-over dropped: the rule has come since");
+        info!(generation = work.generation, "hand-over dropped: a newer tick has started");
         return report;
     }
     let turn = Turn {
@@ -69,7 +71,7 @@ pub async fn take_over(app: &App, work: HandOver, now: Instant, deadline: Instan
     report
 }
 
-/// Works on what is due of some stretches, a share at a time.
+/// Emits the due fires of some stretches of the index, one share at a time.
 async fn go_through(
     app: &App,
     mut open: Vec<Stretch>,
@@ -90,22 +92,23 @@ async fn go_through(
             return;
         }
         if is_over {
-            warn!(shards = open.len(), "out of time: left to the next tick");
+            warn!(shards = open.len(), "tick out of time: shards left to the next tick");
             report.left += open.len();
             return;
         }
     }
 }
 
-/// What was read of the index.
+/// The entries of the index that this tick works on.
 #[derive(Default)]
 struct Hand {
     clocks: Vec<Due>,
     duties: Vec<Duty>,
 }
 
-/// Reads a share of what is due, evenly from all `open` stretches. They stay open behind what was
-/// read; one that is read to its end, or cannot be read, is closed.
+/// Reads one share of the due entries, evenly from all `open` stretches. A stretch that has more
+/// entries stays open behind the last one read. A stretch that was read to its end, or cannot be
+/// read, is closed.
 async fn gather(app: &App, open: &mut Vec<Stretch>, until: Instant, report: &mut Report) -> Hand {
     let share = app.settings.tick_share;
     let mut hand = Hand::default();
@@ -127,7 +130,7 @@ async fn gather(app: &App, open: &mut Vec<Stretch>, until: Instant, report: &mut
                     open.extend(rest);
                 }
                 Err(fault) => {
-                    error!(%fault, "shard not read");
+                    error!(%fault, "due shard not read");
                     report.failed += 1;
                 }
             }
@@ -144,7 +147,7 @@ async fn read(
     (stretch.shard, app.store.due(&stretch, until, limit).await)
 }
 
-/// What was read and not dealt with.
+/// Entries that were read but not processed before time was up.
 #[derive(Default)]
 struct Left {
     clocks: Vec<ScheduleId>,
@@ -157,7 +160,7 @@ impl Left {
     }
 }
 
-/// Emits what is due of some clocks, in this order, and does the duties, until time is up.
+/// Emits the due fires of some clocks, in this order, then does the duties, until time is up.
 async fn perform(
     app: &App,
     clocks: Vec<ScheduleId>,
@@ -178,20 +181,23 @@ async fn perform(
     let mut duties = duties.into_iter();
     while app.now() < turn.stop_at {
         let Some(duty) = duties.next() else { break };
-        // Boxed: a duty that changes a schedule is deeper than the compiler looks.
+        // Boxed: the future of a duty that changes a schedule nests deeper than the compiler's
+        // limit.
         Box::pin(duties::perform(app, vec![duty], app.now(), report)).await;
     }
     left.duties = duties.collect();
     left
 }
 
-/// Emits what is due of a batch of clocks, unless it is too late to begin.
+/// Emits the due fires of a batch of clocks. Answers with the batch itself if it is too late to
+/// begin.
 async fn work(
     app: &App,
     ids: Vec<ScheduleId>,
     stop_at: Instant,
 ) -> Result<Report, Vec<ScheduleId>> {
-    // The present of each batch, not the tick's beginning: messages are delayed from now on.
+    // The time of each batch, not of the tick's beginning: message delays count from the moment of
+    // sending.
     let now = app.now();
     if now >= stop_at {
         return Err(ids);
@@ -210,7 +216,7 @@ async fn work(
         match answer {
             Ok(clock) => clocks.push(clock),
             Err(fault) => {
-                error!(%fault, "skipped: unreadable clock");
+                error!(%fault, "clock skipped: unreadable record");
                 report.broken += 1;
             }
         }
@@ -219,7 +225,8 @@ async fn work(
     Ok(report)
 }
 
-/// Hands stretches over, if that is possible. Answers with those that stay.
+/// Hands stretches over to other ticks, if the hand-over has not gone on for too long. Answers with
+/// the stretches that this tick keeps.
 async fn hand_over_stretches(
     app: &App,
     open: Vec<Stretch>,
@@ -240,7 +247,8 @@ async fn hand_over_stretches(
     kept.into_iter().filter_map(stretch).collect()
 }
 
-/// Hands over what time did not suffice for. What cannot be handed over, the next tick finds.
+/// Hands over the entries for which there was no time. The next tick finds those that cannot be
+/// handed over.
 async fn hand_over_left(app: &App, left: Left, turn: &Turn, report: &mut Report) {
     if left.is_empty() {
         return;
@@ -261,7 +269,7 @@ async fn hand_over_left(app: &App, left: Left, turn: &Turn, report: &mut Report)
             Share::Shard(_) => 1,
         })
         .sum::<usize>();
-    warn!(count, handed_over = all - kept.len(), "out of time");
+    warn!(count, handed_over = all - kept.len(), "tick out of time");
 }
 
 fn tell(app: &App, report: &Report) {
