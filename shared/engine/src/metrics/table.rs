@@ -38,7 +38,7 @@ metrics! {
     RUNS_LAUNCHED "runs_launched" "Runs whose target accepted them.";
     RUNS_SKIPPED_OVERLAP "runs_skipped_overlap" "Runs skipped because another run held the slot or the queue was full.";
     RUNS_CANCELLED "runs_cancelled" "Runs cancelled before their launch.";
-    RUNS_FAILED_LAUNCH "runs_failed_launch" "Runs whose launch failed for good.";
+    RUNS_FAILED_LAUNCH "runs_failed_launch" "Runs that failed because their launch failed or their workflow is missing.";
     MESSAGES_IGNORED "messages_ignored" "Fires and messages with nothing to do.";
     MESSAGES_AGAIN "messages_again" "Fires that come again.";
     LAUNCHER_FAULTS "launcher_faults" "Messages that met a fault or cannot be read; the queue delivers them again.";
