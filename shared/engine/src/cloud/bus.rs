@@ -1,8 +1,8 @@
-//! Events out: what happened to runs and schedules, put on an EventBridge bus, so that alerts and
-//! chains need no polling.
+//! The event bus: events about runs and schedules on EventBridge, so that alerts and chains need no
+//! polling.
 //!
-//! The record comes first and the event after it. An event that cannot be put is logged and counted,
-//! and changes nothing: the record is the truth.
+//! The record is written first, and the event is published after it. An event that cannot be
+//! published is logged and changes nothing: the record is what counts.
 
 use aws_config::SdkConfig;
 use aws_sdk_sqs::error::DisplayErrorContext;
@@ -16,12 +16,12 @@ use crate::cloud::gather::{Answers, Gather};
 use crate::cloud::signed::{Call, Client, PUT_EVENTS};
 use crate::settings::Settings;
 
-/// What every event's `source` is.
+/// The `source` of every event.
 pub const SOURCE: &str = "belfry";
-/// PutEvents takes no more.
+/// PutEvents takes no more entries.
 const MAX_BATCH: usize = 10;
 
-/// Something that happened.
+/// One event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     /// The event's `detail-type`.
@@ -31,7 +31,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// A run came to this state.
+    /// The event of a run that reached this status.
     pub fn run(id: &RunId, status: Status, reason: Option<Reason>) -> Event {
         let kind = match (status, reason) {
             (Status::Success, _) => "run.succeeded",
@@ -54,25 +54,25 @@ impl Event {
     }
 }
 
-/// The bus, if there is one.
+/// The event bus, or none if the deployment has none.
 pub struct Events {
     client: Client,
     bus: Option<String>,
 }
 
 impl Events {
-    /// The bus of a deployment.
+    /// The bus that the settings name.
     pub fn new(sdk: &SdkConfig, settings: &Settings) -> Events {
         let bus = Some(settings.event_bus.clone()).filter(|bus| !bus.is_empty());
         Events { client: Client::new(&PUT_EVENTS, sdk), bus }
     }
 
-    /// The bus as the launches of one invocation use it.
+    /// A batch that the launches of one invocation share.
     pub(crate) fn batch(&self) -> Batch<'_> {
         Batch(self.bus.is_some().then(|| Gather::of(News(self))))
     }
 
-    /// Puts events on the bus.
+    /// Publishes events.
     pub async fn tell(&self, events: &[Event]) {
         let Some(bus) = &self.bus else { return };
         for batch in events.chunks(MAX_BATCH) {
@@ -91,23 +91,24 @@ impl Events {
                 Ok(answer) => {
                     let failed = answer.body["FailedEntryCount"].as_i64().unwrap_or_default();
                     if failed > 0 {
-                        warn!(failed, "events not put");
+                        warn!(failed, "events not published");
                     }
                 }
                 Err(problem) => {
                     let problem = DisplayErrorContext(problem);
-                    warn!(events = batch.len(), %problem, "events not put");
+                    warn!(events = batch.len(), %problem, "events not published");
                 }
             }
         }
     }
 }
 
-/// The bus, told by the launches of one invocation together.
+/// Events of the launches of one invocation, published together.
 pub(crate) struct Batch<'a>(Option<Gather<News<'a>>>);
 
 impl Batch<'_> {
-    /// Puts events on the bus, if there is one, with those of other launches of this moment.
+    /// Publishes events, if there is a bus, in one call with those of other launches that come at
+    /// the same time.
     pub(crate) async fn tell(&self, events: impl FnOnce() -> Vec<Event>) {
         let Some(news) = &self.0 else { return };
         let events = events();
@@ -122,7 +123,7 @@ struct News<'a>(&'a Events);
 impl Answers for News<'_> {
     type Question = Vec<Event>;
     type Answer = ();
-    /// Launches that tell at once; each tells of one or two things.
+    /// Launches whose events go into one call; each has one or two events.
     const MAX: usize = 25;
 
     async fn answer(&self, events: Vec<Vec<Event>>) -> Vec<()> {

@@ -1,6 +1,6 @@
-//! Gathering: what several tasks ask for at the same moment is asked in one call.
+//! Gathering: questions that several tasks ask at the same time are sent in one call.
 //!
-//! Each task still waits for its own answer. While a call is under way, the questions that come wait,
+//! Each task still waits for its own answer. Questions that come while a call is under way wait,
 //! and the next call takes all of them.
 
 use std::future::Future;
@@ -11,23 +11,23 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
-/// Answers many questions with one call.
+/// A service that answers many questions with one call.
 pub(crate) trait Answers {
-    /// What one task asks.
+    /// The question of one task.
     type Question: Send;
-    /// What it is told.
+    /// The answer to one question.
     type Answer: Send;
 
     /// The most questions of one call.
     const MAX: usize;
 
-    /// An answer for each question, in their order.
+    /// Answers each question, in their order.
     fn answer(
         &self,
         questions: Vec<Self::Question>,
     ) -> impl Future<Output = Vec<Self::Answer>> + Send;
 
-    /// Lets the other tasks of this moment ask, too, before the call is made.
+    /// Gives other tasks the chance to ask before the call is made.
     fn wait_for_others(&self) -> impl Future<Output = ()> + Send {
         tokio::task::yield_now()
     }
@@ -35,7 +35,7 @@ pub(crate) trait Answers {
 
 type Waiting<A> = Vec<(<A as Answers>::Question, oneshot::Sender<<A as Answers>::Answer>)>;
 
-/// The questions that wait for the next call.
+/// Collects questions for the next call.
 pub(crate) struct Gather<A: Answers> {
     pub(crate) answers: A,
     waiting: Mutex<Waiting<A>>,
@@ -47,8 +47,8 @@ impl<A: Answers> Gather<A> {
         Gather { answers, waiting: Mutex::default(), turn: tokio::sync::Mutex::default() }
     }
 
-    /// Asks, together with the others of this moment. `None`: the task that asked for all of them
-    /// is gone, and the call may have been made or not.
+    /// Asks a question, together with the other tasks that ask now. `None`: the task that made the
+    /// call was dropped, and it is unknown whether the call was made.
     pub(crate) async fn ask(&self, question: A::Question) -> Option<A::Answer> {
         let (sender, mut answer) = oneshot::channel();
         self.waiting().push((question, sender));
@@ -74,7 +74,7 @@ impl<A: Answers> Gather<A> {
         let (questions, askers): (Vec<_>, Vec<_>) = taken.into_iter().unzip();
         let answers = self.answers.answer(questions).await;
         for (asker, answer) in askers.into_iter().zip(answers) {
-            // The task that asked may be gone.
+            // The task that asked may have been dropped.
             let _ = asker.send(answer);
         }
     }

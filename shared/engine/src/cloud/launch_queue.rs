@@ -1,4 +1,4 @@
-//! The launch queue: holds each fire until its second.
+//! The launch queue: holds each fire until its launch time.
 
 use std::collections::HashMap;
 
@@ -15,16 +15,16 @@ use crate::cloud::throttle::Gate;
 use crate::fault::{Fault, sdk};
 use crate::settings::Settings;
 
-/// SQS takes no more in one call.
+/// SQS takes no more messages in one call.
 const MAX_BATCH: usize = 10;
-/// Fires in one message: what a launcher asks of the tables with one call.
+/// Fires in one message: as many as a launcher can claim with one call of the tables.
 pub const MAX_FIRES: usize = MAX_STATEMENTS;
-/// How long before its second a message is there at the latest: time to be received, and to have its
-/// schedules read.
+/// A message becomes visible at least this long before its launch time: time to receive it and to
+/// read its schedules.
 const AHEAD: Duration = Duration::milliseconds(100);
-/// SQS refuses longer delays; the launcher hands an early message back for the rest.
+/// SQS refuses longer delays. A launcher that receives a message too early hides it for the rest.
 const MAX_DELAY_S: i64 = 900;
-/// Calls under way at once.
+/// Send calls made concurrently.
 const CONCURRENCY: usize = 16;
 
 /// The launch queue.
@@ -36,24 +36,24 @@ pub struct Queue {
     sends: Gate,
 }
 
-/// A message that was delivered too often.
+/// A message that was received too often.
 pub struct DeadLetter {
-    /// What it says.
+    /// The body of the message.
     pub body: String,
     receipt: String,
 }
 
-/// A message and the owner whose share of the queue it takes.
+/// A message for one fire, and the owner in whose fair-queue group it is sent.
 #[derive(Clone, Debug)]
 pub struct Parcel {
-    /// What is sent.
+    /// The message.
     pub message: Message,
-    /// Fair queues share their throughput between owners.
+    /// The owner: a fair queue shares its throughput between owners.
     pub owner: String,
 }
 
 impl Parcel {
-    /// What brings a recorded run to the launcher.
+    /// The message that names a recorded run.
     pub fn of(run: &Run) -> Parcel {
         let (run_id, revision, launch_at) = (run.id.clone(), run.revision, run.launch_at);
         let message = Message { run_id, revision, launch_at, ahead: false };
@@ -62,7 +62,7 @@ impl Parcel {
 }
 
 impl Queue {
-    /// The queue of a deployment. As many batches are sent at once as `sends` lets through.
+    /// The queue of a deployment. `sends` limits how many batches are sent at once.
     pub fn new(client: Client, settings: &Settings, sends: Gate) -> Queue {
         Queue {
             client,
@@ -72,8 +72,9 @@ impl Queue {
         }
     }
 
-    /// Sends every parcel so that it arrives no later than its second, with others of its owner and
-    /// second in one message, ten messages to a call. Answers for each parcel, in order.
+    /// Sends every parcel so that it arrives no later than its launch time. Parcels of the same
+    /// owner and second share a message, and ten messages share a call. Answers for each parcel, in
+    /// order.
     pub async fn send(&self, parcels: &[Parcel], now: Instant) -> Vec<Result<(), Fault>> {
         let letters = pack(parcels, now);
         let batches: Vec<_> = letters.chunks(MAX_BATCH).map(|batch| self.post(batch)).collect();
@@ -89,7 +90,8 @@ impl Queue {
         answers
     }
 
-    /// Sends a fire that came with others once more, alone, to arrive after so many seconds.
+    /// Sends a fire that came with others again, in a message of its own, to arrive after `after_s`
+    /// seconds.
     pub async fn send_apart(
         &self,
         fire: &Message,
@@ -103,11 +105,12 @@ impl Queue {
             delay_s: seconds(after_s),
         };
         let posted = self.post(&[letter]).await.into_iter().collect::<Result<(), _>>();
-        let doing = || format!("send {} apart", fire.run_id);
+        let doing = || format!("send {} in its own message", fire.run_id);
         posted.map_err(|problem| Fault { doing: doing(), source: problem.into() })
     }
 
-    /// One call. Answers for each letter, in order: a failed one fails alone.
+    /// Makes one call. Answers for each letter, in order; a letter that fails does not affect the
+    /// others.
     async fn post(&self, letters: &[Letter]) -> Vec<Result<(), String>> {
         let all_fail = |problem: String| letters.iter().map(|_| Err(problem.clone())).collect();
         let mut request = self.client.send_message_batch().queue_url(&self.url);
@@ -128,7 +131,7 @@ impl Queue {
             Ok(answer) => answer,
             Err(error) => return all_fail(sdk("call the queue")(error).to_string()),
         };
-        let unheard = "the queue did not answer for it".to_owned();
+        let unheard = "the queue's answer does not mention this message".to_owned();
         let mut answers: Vec<_> = letters.iter().map(|_| Err(unheard.clone())).collect();
         let place_of = |id: &str| id.parse().ok().filter(|place: &usize| *place < letters.len());
         for place in answer.successful().iter().filter_map(|sent| place_of(sent.id())) {
@@ -142,7 +145,7 @@ impl Queue {
         answers
     }
 
-    /// Some dead letters; they come again later unless they are buried.
+    /// Receives some dead letters. They become visible again later unless they are deleted.
     pub async fn dead_letters(&self) -> Result<Vec<DeadLetter>, Fault> {
         let received = self
             .client
@@ -160,7 +163,7 @@ impl Queue {
         Ok(received.messages.unwrap_or_default().into_iter().map(letter).collect())
     }
 
-    /// Deletes a dead letter that was dealt with.
+    /// Deletes a dead letter that was handled.
     pub async fn bury(&self, letter: &DeadLetter) -> Result<(), Fault> {
         self.client
             .delete_message()
@@ -173,9 +176,9 @@ impl Queue {
         Ok(())
     }
 
-    /// Hides a delivered message for a while: it is too early, or its target needs a rest.
+    /// Hides a delivered message for some seconds, because it is too early or its target failed.
     pub async fn hide(&self, receipt: &str, seconds: i64) -> Result<(), Fault> {
-        // Twelve hours is the longest SQS hides a message.
+        // SQS hides a message for at most twelve hours.
         let seconds = i32::try_from(seconds.clamp(0, 43_200)).unwrap_or(0);
         self.client
             .change_message_visibility()
@@ -185,22 +188,22 @@ impl Queue {
             .send()
             .boxed()
             .await
-            .map_err(sdk("hide message"))?;
+            .map_err(sdk("extend message visibility"))?;
         Ok(())
     }
 }
 
-/// A message on its way.
+/// A message to be sent.
 struct Letter {
-    /// Which of the parcels it holds.
+    /// The positions of the parcels that the message carries.
     places: Vec<usize>,
     body: String,
     group: Option<String>,
     delay_s: i32,
 }
 
-/// Parcels of the same owner that arrive in the same second share a message; it goes where its first
-/// would.
+/// Packs parcels of the same owner and delay into one message. A message takes the place of its
+/// first parcel in the order.
 fn pack(parcels: &[Parcel], now: Instant) -> Vec<Letter> {
     let mut packs: Vec<(Vec<usize>, i32)> = Vec::new();
     let mut open: HashMap<(&str, i32), usize> = HashMap::new();
@@ -223,8 +226,8 @@ fn pack(parcels: &[Parcel], now: Instant) -> Vec<Letter> {
     packs.into_iter().map(letter).collect()
 }
 
-/// Rounded down: the launcher waits for the rest of the second, so that a fire is never late by the
-/// queue's coarseness.
+/// The delay of a message in seconds, rounded down: the launcher waits for the rest of the second,
+/// so that a fire is never late because SQS delays in whole seconds.
 fn delay_seconds(launch_at: Instant, now: Instant) -> i32 {
     seconds((launch_at - now - AHEAD).num_seconds())
 }

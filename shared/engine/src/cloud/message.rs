@@ -1,4 +1,4 @@
-//! The message that brings fires to the launcher: one, or a list of some.
+//! The message that brings fires to the launcher: one fire, or a list of several.
 
 use belfry_core::id::RunId;
 use belfry_core::instant::Instant;
@@ -6,28 +6,28 @@ use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// It names the run; everything else is read by who brings it to its target.
+/// A message names the run; the launcher reads everything else from the tables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Which run.
+    /// The run.
     pub run_id: RunId,
-    /// The definition it was planned under.
+    /// The revision of the definition under which the run was planned.
     pub revision: u64,
-    /// When it is meant to start.
+    /// When the run is to be launched.
     pub launch_at: Instant,
-    /// Whether its schedule may be read before that.
+    /// Whether the launcher may read the schedule before the launch time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ahead: bool,
 }
 
-/// What recovery wants of a message that failed: the runs it names, whatever else is wrong with it.
+/// A run that a dead letter names. Recovery reads nothing else, so other fields may be wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Named {
-    /// Which run.
+    /// The run.
     pub run_id: RunId,
 }
 
-/// What is written in a message of these fires.
+/// Writes the body of a message that carries these fires.
 pub fn write(fires: &[&Message]) -> String {
     let written = match fires {
         [only] => serde_json::to_string(only),
@@ -36,16 +36,17 @@ pub fn write(fires: &[&Message]) -> String {
     written.unwrap_or_default()
 }
 
-/// What is written in a message, as [`Message`]s or [`Named`]: at least one.
+/// Reads the body of a message, as [`Message`]s or as [`Named`]: at least one.
 pub fn read<M: DeserializeOwned>(body: &str) -> Result<Vec<M>, serde_json::Error> {
     if !body.trim_start().starts_with('[') {
         return Ok(vec![serde_json::from_str(body)?]);
     }
     let several: Vec<M> = serde_json::from_str(body)?;
-    if several.is_empty() { Err(Error::custom("it names no run")) } else { Ok(several) }
+    if several.is_empty() { Err(Error::custom("the message names no run")) } else { Ok(several) }
 }
 
-/// A message group takes a limited alphabet and length; an owner's name may not.
+/// The message group of an owner. SQS restricts the alphabet and length of groups, so an owner that
+/// does not fit is hashed.
 pub(crate) fn group(owner: &str) -> String {
     let fits =
         !owner.is_empty() && owner.len() <= 128 && owner.chars().all(|c| c.is_ascii_graphic());

@@ -1,4 +1,4 @@
-//! The cloud: calls AWS and decides nothing.
+//! The cloud: the calls of AWS and of targets. This room calls and decides nothing.
 
 pub mod bus;
 pub(crate) mod gather;

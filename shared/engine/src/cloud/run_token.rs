@@ -1,5 +1,5 @@
-//! Run tokens: an executor proves with one that a run was handed to it. A token is good for one
-//! run, needs no table, and says nothing about the key it was made with.
+//! Run tokens: an executor proves by a token that a run was handed to it. A token is valid for one
+//! run, needs no table, and reveals nothing about the key that made it.
 
 use belfry_core::id::RunId;
 use hmac::{Hmac, KeyInit, Mac};
@@ -7,12 +7,12 @@ use sha2::Sha256;
 
 use crate::settings::Secret;
 
-/// The token of a run. `None`: the deployment hands out none.
+/// The token of a run. `None`: the deployment has no key and issues no tokens.
 pub(crate) fn make(key: &Secret, id: &RunId) -> Option<String> {
     Some(hex::encode(mac(key, id)?.finalize().into_bytes()))
 }
 
-/// Whether `token` is the run's, compared in constant time.
+/// Whether `token` belongs to the run, compared in constant time.
 pub(crate) fn matches(key: &Secret, id: &RunId, token: &str) -> bool {
     let Some(mac) = mac(key, id) else { return false };
     hex::decode(token).is_ok_and(|bytes| mac.verify_slice(&bytes).is_ok())

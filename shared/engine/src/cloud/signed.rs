@@ -1,10 +1,10 @@
-//! Signed requests: the calls to Lambda, Step Functions and EventBridge, one operation of each.
+//! Signed requests: calls of Lambda, Step Functions and EventBridge, one operation of each.
 //!
-//! An SDK crate for one operation brings hundreds of others, which every build compiles and every
-//! function carries. These calls have the SDK's own machinery below them (`aws-smithy-runtime` and
-//! `aws-runtime`, which the DynamoDB and SQS clients need anyway): credentials, `aws-sigv4`, retries,
-//! time-outs, clock skew, and the HTTP client of the `SdkConfig`. What an SDK crate adds to that is
-//! here: the endpoint, the request's shape and the words of an error.
+//! An SDK crate brings hundreds of operations, which every build compiles and every function
+//! carries. These calls use the SDK's own runtime (`aws-smithy-runtime` and `aws-runtime`, which
+//! the DynamoDB and SQS clients need anyway): credentials, `aws-sigv4`, retries, time-outs, clock
+//! skew, and the HTTP client of the `SdkConfig`. This file has what an SDK crate adds: the
+//! endpoint, the shape of the request and the reading of errors.
 
 use aws_config::SdkConfig;
 use aws_runtime::auth::sigv4::{SCHEME_ID, SigV4AuthScheme};
@@ -55,21 +55,21 @@ use futures::FutureExt;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
-/// An operation of AWS.
+/// One operation of an AWS service.
 #[derive(Debug)]
 pub(crate) struct Operation {
-    /// The service as `AWS_ENDPOINT_URL_<SERVICE>` and the configuration files call it.
+    /// The name of the service in `AWS_ENDPOINT_URL_<SERVICE>` and in configuration files.
     service: &'static str,
-    /// What the host begins with, and what a signature is for.
+    /// The first part of the host name, which is also the service name of the signature.
     host: &'static str,
     name: &'static str,
-    /// The bodies' type; the answer to an `octet-stream` is not read.
+    /// The content type of the bodies; the answer to an `octet-stream` is not read.
     content_type: &'static str,
-    /// What tells a service with one path which operation is meant.
+    /// The `x-amz-target` header, which names the operation to a service with a single path.
     target: Option<&'static str>,
 }
 
-/// Lambda's `Invoke`.
+/// The operation `Invoke` of Lambda.
 pub(crate) const INVOKE: Operation = Operation {
     service: "Lambda",
     host: "lambda",
@@ -78,7 +78,7 @@ pub(crate) const INVOKE: Operation = Operation {
     target: None,
 };
 
-/// Step Functions' `StartExecution`.
+/// The operation `StartExecution` of Step Functions.
 pub(crate) const START_EXECUTION: Operation = Operation {
     service: "SFN",
     host: "states",
@@ -87,7 +87,7 @@ pub(crate) const START_EXECUTION: Operation = Operation {
     target: Some("AWSStepFunctions.StartExecution"),
 };
 
-/// EventBridge's `PutEvents`.
+/// The operation `PutEvents` of EventBridge.
 pub(crate) const PUT_EVENTS: Operation = Operation {
     service: "EventBridge",
     host: "events",
@@ -103,7 +103,7 @@ pub(crate) struct Client {
     plugins: RuntimePlugins,
 }
 
-/// What one call says beyond its operation.
+/// The path, headers and body of one call.
 #[derive(Debug)]
 pub(crate) struct Call {
     /// The path, percent-encoded.
@@ -112,20 +112,20 @@ pub(crate) struct Call {
     body: String,
 }
 
-/// What AWS answered.
+/// The answer of AWS to a call that succeeded.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// The service's name for the request.
+    /// The id that the service gave the request.
     pub(crate) request_id: Option<String>,
-    /// The answer's body, where it is JSON.
+    /// The body, if it is JSON; otherwise null.
     pub(crate) body: Value,
 }
 
-/// Why a call failed: the SDK's kinds of failure, and the service's code and message.
+/// Why a call failed: the SDK's kinds of failure, with the service's code and message.
 pub(crate) type Error = SdkError<ErrorMetadata, HttpResponse>;
 
 impl Call {
-    /// A call whose operation stands in a header, not in the path.
+    /// A call to a service that reads the operation from a header, not from the path.
     pub(crate) fn json(body: &Value) -> Call {
         Call { path: "/".to_owned(), headers: Vec::new(), body: body.to_string() }
     }
@@ -135,23 +135,24 @@ impl Call {
         Call { path, headers: Vec::new(), body }
     }
 
-    /// The same call with a header.
+    /// Adds a header to the call.
     pub(crate) fn header(mut self, name: &'static str, value: &'static str) -> Call {
         self.headers.push((name, value));
         self
     }
 }
 
-/// What needs no encoding in a segment of a path.
+/// Characters that need no encoding in a segment of a path.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// A text as one segment of a path: the colons of an ARN are encoded too, or the signature is wrong.
+/// Encodes a text as one segment of a path. The colons of an ARN are encoded too; otherwise the
+/// signature is wrong.
 pub(crate) fn segment(text: &str) -> String {
     utf8_percent_encode(text, PLAIN).to_string()
 }
 
 impl Client {
-    /// A client with the credentials, the region, the retries and the HTTP client of `sdk`.
+    /// A client with the credentials, the region, the retry settings and the HTTP client of `sdk`.
     pub(crate) fn new(operation: &'static Operation, sdk: &SdkConfig) -> Client {
         let partition = operation.service.to_ascii_lowercase();
         let partition = match sdk.region() {
@@ -172,10 +173,10 @@ impl Client {
         Client { operation, plugins }
     }
 
-    /// Calls, and again while it may go better.
+    /// Makes the call, and repeats it as the retry settings allow.
     pub(crate) async fn call(&self, call: Call) -> Result<Answer, Error> {
         let (service, name) = (self.operation.service, self.operation.name);
-        // Boxed: the machinery's future is some kilobytes.
+        // Boxed: the future of the SDK's runtime has some kilobytes.
         let called = orchestrator::invoke(service, name, Input::erase(call), &self.plugins).boxed();
         match called.await {
             Ok(output) => output.downcast::<Answer>().map_err(|_| wrong_type()),
@@ -190,7 +191,7 @@ fn wrong_type() -> Error {
     SdkError::construction_failure("an answer of another operation")
 }
 
-/// What the machinery reads from its configuration.
+/// The configuration that the SDK's runtime reads.
 fn layer(operation: &'static Operation, sdk: &SdkConfig) -> Layer {
     let mut layer = Layer::new(operation.name);
     layer
@@ -200,7 +201,7 @@ fn layer(operation: &'static Operation, sdk: &SdkConfig) -> Layer {
         .store_put(EndpointResolverParams::new(()))
         .store_put(SharedRequestSerializer::new(Protocol(operation)))
         .store_put(SharedResponseDeserializer::new(Protocol(operation)))
-        // Payloads are nobody's business, not even a trace log's.
+        // Payloads must not appear in any log, not even at trace level.
         .store_put(SensitiveOutput);
     let mut signing_options = SigningOptions::default();
     signing_options.double_uri_encode = true;
@@ -229,7 +230,8 @@ fn layer(operation: &'static Operation, sdk: &SdkConfig) -> Layer {
     layer
 }
 
-/// What the machinery calls: as a generated client has it, in the same order.
+/// The components that the SDK's runtime calls, the same and in the same order as in a generated
+/// client.
 fn components(operation: &'static Operation, sdk: &SdkConfig) -> RuntimeComponentsBuilder {
     let scheme = StaticAuthSchemeOptionResolver::new(vec![SCHEME_ID]);
     let mut components = RuntimeComponentsBuilder::new(operation.name)
@@ -259,7 +261,7 @@ fn components(operation: &'static Operation, sdk: &SdkConfig) -> RuntimeComponen
     components
 }
 
-/// Where an operation's requests go, or why nowhere.
+/// The URL of an operation's endpoint, or why there is none.
 #[derive(Debug)]
 struct Resolver(Result<String, &'static str>);
 
@@ -272,8 +274,8 @@ impl ResolveEndpoint for Resolver {
     }
 }
 
-/// The URL a deployment gives, in the SDKs' order: the code's, the service's own, the one of all
-/// services; else the service's in its region.
+/// The URL of the endpoint, in the order of the SDKs: from the code, from the configuration of the
+/// service, from the configuration of all services, or else the service's own URL in its region.
 fn endpoint(operation: &Operation, sdk: &SdkConfig) -> Result<String, &'static str> {
     let of_all = sdk.endpoint_url().map(str::to_owned);
     let given = if sdk.get_origin("endpoint_url").is_client_config() {
@@ -290,15 +292,15 @@ fn endpoint(operation: &Operation, sdk: &SdkConfig) -> Result<String, &'static s
     let fips = sdk.use_fips().unwrap_or_default();
     let dual_stack = sdk.use_dual_stack().unwrap_or_default();
     match (given, sdk.region()) {
-        (Some(_), _) if fips => Err("FIPS and a custom endpoint do not go together"),
-        (Some(_), _) if dual_stack => Err("dual-stack and a custom endpoint do not go together"),
+        (Some(_), _) if fips => Err("FIPS cannot be combined with a custom endpoint"),
+        (Some(_), _) if dual_stack => Err("dual-stack cannot be combined with a custom endpoint"),
         (Some(url), _) => Ok(url),
         (None, None) => Err("no region is configured"),
         (None, Some(region)) => Ok(regional(operation.host, region.as_ref(), fips, dual_stack)),
     }
 }
 
-/// A service's own URL in a region.
+/// The service's own URL in a region.
 fn regional(host: &str, region: &str, fips: bool, dual_stack: bool) -> String {
     let (suffix, dual_stack_suffix) = match region.split('-').collect::<Vec<_>>()[..] {
         ["cn", ..] => ("amazonaws.com.cn", "api.amazonwebservices.com.cn"),
@@ -309,7 +311,7 @@ fn regional(host: &str, region: &str, fips: bool, dual_stack: bool) -> String {
         ["us", "isof", ..] => ("csp.hci.ic.gov", "api.aws.hci.ic.gov"),
         _ => ("amazonaws.com", "api.aws"),
     };
-    // Where AWS names the endpoints in another way than everywhere else.
+    // Endpoints that AWS names differently from the general pattern.
     let fips = match (host, region) {
         ("events", "us-gov-east-1" | "us-gov-west-1") => false,
         ("states", "us-gov-west-1") => dual_stack,
@@ -320,7 +322,7 @@ fn regional(host: &str, region: &str, fips: bool, dual_stack: bool) -> String {
     format!("https://{host}{fips}.{region}.{suffix}")
 }
 
-/// How an operation's requests are written and its answers read.
+/// Writes the requests of an operation and reads its answers.
 #[derive(Debug)]
 struct Protocol(&'static Operation);
 
@@ -368,7 +370,7 @@ impl DeserializeResponse for Protocol {
     }
 }
 
-/// What a service says went wrong: a code from the header, or else from the body, and a message.
+/// The error of a service: the code from the header, or else from the body, and the message.
 fn problem(headers: &Headers, body: &[u8]) -> ErrorMetadata {
     let body = match body {
         [] => Value::Null,
@@ -389,7 +391,7 @@ fn problem(headers: &Headers, body: &[u8]) -> ErrorMetadata {
     problem.build()
 }
 
-/// A code without its namespace and without the URL some services append.
+/// An error code without its namespace and without the URL that some services append.
 fn bare(code: &str) -> &str {
     let code = code.split_once(':').map_or(code, |(code, _)| code);
     code.split_once('#').map_or(code, |(_, code)| code)
@@ -418,7 +420,7 @@ mod tests {
     use aws_types::service_config::LoadServiceConfig;
     use serde_json::json;
 
-    /// An HTTP client that keeps the requests and gives the answers it was told; a status of 0 is no
+    /// An HTTP client that keeps the requests and returns prepared answers; the status 0 means no
     /// answer at all.
     #[derive(Clone, Debug, Default)]
     struct Aws {
@@ -473,7 +475,7 @@ mod tests {
 
     const BUSY: (u16, &str) = (400, r#"{"__type": "ThrottlingException", "message": "slow"}"#);
 
-    /// The code and the message of a service's refusal.
+    /// The code and the message of an error that a service returned.
     #[track_caller]
     fn words(answer: Result<Answer, Error>) -> (Option<String>, Option<String>) {
         match answer {
@@ -485,7 +487,7 @@ mod tests {
         }
     }
 
-    /// Calls an AWS that answers so; tells what came of it, and after how many tries.
+    /// Calls a prepared AWS. Answers with the result and the number of tries.
     async fn put(answers: &[(u16, &'static str)]) -> (Result<Answer, Error>, usize) {
         let aws = Aws::answering(answers);
         let client = Client::new(&PUT_EVENTS, &aws.sdk());
@@ -585,7 +587,7 @@ mod tests {
         }
     }
 
-    /// A configuration that gives Step Functions an endpoint of its own.
+    /// A configuration in which Step Functions has an endpoint of its own.
     #[derive(Debug)]
     struct OwnStates;
 

@@ -1,7 +1,8 @@
-//! Pace, kept: calls wait for their turn, and what services answer decides how many have one.
+//! Throttling: a gate limits the concurrent calls of a service, and the answers of the service
+//! decide the limit.
 //!
-//! The SDK retries a throttled call by itself, so that its caller never hears of it. The listener
-//! hears every attempt.
+//! The SDK retries a throttled call by itself, so the caller never sees the throttle. The gate is
+//! an interceptor of the SDK client and sees every attempt.
 
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +13,7 @@ use aws_sdk_dynamodb::error::BoxError;
 use belfry_core::guard::pace::Pace;
 use tokio::sync::Notify;
 
-/// Lets as many calls of a service be under way as it stands. Clones are the same gate.
+/// Limits the concurrent calls of a service to what it can take. Clones share one gate.
 #[derive(Clone, Debug)]
 pub struct Gate(Arc<Inner>);
 
@@ -29,11 +30,11 @@ struct State {
     throttled: u64,
 }
 
-/// The right to one call, until it is dropped.
+/// The permission for one call; dropping it lets the next call in.
 pub struct Turn<'a>(&'a Gate);
 
 impl Gate {
-    /// A gate as wide as `most`.
+    /// A gate that admits up to `most` concurrent calls.
     pub fn new(most: usize) -> Gate {
         let state = State { pace: Pace::new(most), under_way: 0, throttled: 0 };
         Gate(Arc::new(Inner { state: Mutex::new(state), free: Notify::new() }))
@@ -43,7 +44,7 @@ impl Gate {
     pub async fn turn(&self) -> Turn<'_> {
         loop {
             let mut free = pin!(self.0.free.notified());
-            // Who is freed from now on wakes this one, however the threads fall.
+            // A call that ends from here on wakes this task, even if it ends before the task waits.
             free.as_mut().enable();
             {
                 let mut state = self.state();
@@ -56,12 +57,12 @@ impl Gate {
         }
     }
 
-    /// Calls that may be under way now.
+    /// The number of concurrent calls that are admitted now.
     pub fn width(&self) -> usize {
         self.state().pace.width()
     }
 
-    /// Attempts that were throttled so far.
+    /// The number of attempts that were throttled so far.
     pub fn throttled(&self) -> u64 {
         self.state().throttled
     }
@@ -94,7 +95,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// What services call it when they are asked too much.
+/// The error codes by which services say that a call was throttled.
 const THROTTLES: [&str; 6] = [
     "ProvisionedThroughputExceeded",
     "ThrottlingException",
@@ -115,8 +116,8 @@ impl Intercept for Gate {
         _: &RuntimeComponents,
         _: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        // Without an answer nothing is known about the service. A batch of statements is served although
-        // some of them were not.
+        // Without an answer nothing is known about the service. A batch of statements has the
+        // status 200 even if some of its statements were throttled.
         let Some(answer) = context.response() else { return Ok(()) };
         let target = context.request().and_then(|asked| asked.headers().get("x-amz-target"));
         let is_batch = target.is_some_and(|target| target.contains("BatchExecute"));

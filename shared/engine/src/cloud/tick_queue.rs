@@ -1,4 +1,4 @@
-//! The tick queue: where a tick leaves what it does not take on itself.
+//! The tick queue: through it a tick hands over the work that it does not take on.
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
@@ -9,11 +9,12 @@ use tracing::error;
 
 use crate::settings::Settings;
 
-/// SQS takes no more in one call.
+/// SQS takes no more messages in one call.
 const MAX_BATCH: usize = 10;
-/// Bytes of one call: below what SQS ever took, with room for what is around the messages.
+/// Bytes of one call: below the lowest limit that SQS has had, with room for the envelope of the
+/// messages.
 const MAX_BYTES: usize = 200 * 1024;
-/// Names in one message: 2,500 of the longest are within the bytes of a call.
+/// Ids in one message: 2,500 of the longest fit into the bytes of a call.
 const MAX_NAMED: usize = 2500;
 
 /// The tick queue, if the deployment has one.
@@ -30,12 +31,12 @@ impl TickQueue {
         TickQueue { client, url }
     }
 
-    /// Whether there is anybody to hand over to.
+    /// Whether the deployment has a tick queue.
     pub fn is_there(&self) -> bool {
         self.url.is_some()
     }
 
-    /// Hands shares over. Answers with those that could not be: they stay with the caller.
+    /// Hands shares over. Answers with the shares that could not be sent: the caller keeps them.
     pub async fn hand_over(
         &self,
         shares: Vec<Share>,
@@ -51,7 +52,7 @@ impl TickQueue {
         kept
     }
 
-    /// Sends a batch; answers for each of its messages whether it failed.
+    /// Sends a batch. Answers for each of its messages whether it failed.
     async fn send(&self, url: &str, batch: &[(Share, String)]) -> Vec<bool> {
         let entry = |(place, (_, body)): (usize, &(Share, String))| {
             SendMessageBatchRequestEntry::builder().id(place.to_string()).message_body(body).build()
@@ -68,14 +69,14 @@ impl TickQueue {
             }
             Err(problem) => {
                 let problem = aws_sdk_sqs::error::DisplayErrorContext(&problem);
-                error!(%problem, "not handed over");
+                error!(%problem, "shares not handed over");
                 vec![true; batch.len()]
             }
         }
     }
 }
 
-/// What was read and not dealt with, in shares of a message's size.
+/// Clocks and duties that were read but not handled, in shares that fit into a message.
 pub(crate) fn named(clocks: &[ScheduleId], duties: &[Duty]) -> Vec<Share> {
     let of_clocks =
         |clocks: &[ScheduleId]| Share::Named { clocks: clocks.to_vec(), duties: vec![] };
@@ -84,7 +85,7 @@ pub(crate) fn named(clocks: &[ScheduleId], duties: &[Duty]) -> Vec<Share> {
     clocks.chain(duties.chunks(MAX_NAMED / 2).map(of_duties)).collect()
 }
 
-/// The messages of each call.
+/// Groups the messages into calls.
 fn batches(shares: Vec<Share>, generation: u32, ticked_at: Instant) -> Vec<Vec<(Share, String)>> {
     let mut batches: Vec<Vec<(Share, String)>> = Vec::new();
     let mut bytes = 0;

@@ -1,4 +1,4 @@
-//! Backfills: records beside the clock, in the due index while they go on.
+//! Backfills: items beside the clock, which are in the due index while the backfill runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ use crate::cloud::store::tables::{BACKFILL, DUE_SHARD, EXPIRES_AT, NEXT_RUN_AT, 
 use crate::fault::{Fault, Unreadable, sdk};
 
 impl Store {
-    /// One backfill, as it is at this moment.
+    /// One backfill, read consistently.
     pub async fn backfill(
         &self,
         schedule: &ScheduleId,
@@ -39,7 +39,7 @@ impl Store {
         answer.item.map(|item| read_backfill(schedule, item)).transpose()
     }
 
-    /// The backfills of a schedule.
+    /// The backfills of a schedule, read consistently.
     pub async fn backfills(&self, schedule: &ScheduleId) -> Result<Vec<Backfill>, Fault> {
         let query = self
             .client
@@ -53,7 +53,8 @@ impl Store {
         items.into_iter().map(|item| read_backfill(schedule, item)).collect()
     }
 
-    /// Writes a new backfill and its entry in the change log. The tick looks at it from `look_at` on.
+    /// Writes a new backfill and its entry in the change log. A tick looks at the backfill from
+    /// `look_at` on.
     pub async fn create_backfill(
         &self,
         schedule: &ScheduleId,
@@ -73,7 +74,8 @@ impl Store {
         Ok(saved(&self.write_together(writes, &doing).await?))
     }
 
-    /// Writes how far a backfill came, if nobody else did since it was at version `seen`.
+    /// Writes the progress of a backfill, unless another function has written it since it was at
+    /// version `seen`.
     pub async fn save_backfill(
         &self,
         schedule: &ScheduleId,
@@ -104,7 +106,7 @@ impl Store {
         }
     }
 
-    /// Where the runs of these fires stand. Those that have none are left out.
+    /// The statuses of some runs, by their sort keys. Runs that do not exist are left out.
     pub async fn run_states(&self, ids: &[RunId]) -> Result<BTreeMap<String, Status>, Fault> {
         let mut states = BTreeMap::new();
         for some in ids.chunks(MAX_BATCH) {
@@ -117,7 +119,7 @@ impl Store {
         Ok(states)
     }
 
-    /// Of these fires, those that ran by themselves or are about to.
+    /// Those of the given fires that have run, or will run, without the backfill.
     pub async fn ran(
         &self,
         schedule: &ScheduleId,

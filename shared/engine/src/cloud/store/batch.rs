@@ -1,8 +1,8 @@
-//! A batch: the launches of one invocation ask the tables together.
+//! Batches: the launches of one invocation share their calls of the tables.
 //!
-//! A batch of the queue is up to 250 runs whose second has come. Each still reads its schedule, claims
-//! its run and records its outcome by itself, in that order, and hears its own answer; what several
-//! of them ask at the same moment goes in one call.
+//! One invocation receives up to 250 runs whose launch time has come. Each launch still reads its
+//! schedule, claims its run and records its outcome by itself, in that order, and gets its own
+//! answer. Requests that several launches make at the same time go into one call.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,11 +21,11 @@ use super::{Store, conditions, number, text};
 use crate::cloud::gather::{Answers, Gather};
 use crate::fault::Fault;
 
-/// An outcome waits this long for those of the launches that are still at their targets. The
-/// invocation waits for them anyway.
-const A_MOMENT: Duration = Duration::from_millis(10);
+/// How long an outcome waits for the outcomes of launches that are still calling their targets. The
+/// invocation waits for those launches anyway.
+const MAX_OUTCOME_WAIT: Duration = Duration::from_millis(10);
 
-/// The tables, as the launches of one invocation use them.
+/// The store, as the launches of one invocation use it.
 pub(crate) struct Batch {
     store: Store,
     reads: Gather<Reads>,
@@ -44,7 +44,7 @@ impl Batch {
         }
     }
 
-    /// A schedule as it is at this moment.
+    /// Reads a schedule consistently, together with other reads.
     pub(crate) async fn schedule(&self, id: &ScheduleId) -> Result<Arc<Stored>, Fault> {
         match self.reads.ask(id.clone()).await {
             Some(answer) => answer,
@@ -52,14 +52,16 @@ impl Batch {
         }
     }
 
-    /// Claims a run as [`Store::claim_run`] does, together with others if no launcher has had it.
+    /// Claims a run as [`Store::claim_run`] does; together with other claims, if no launcher has
+    /// claimed the run before.
     pub(crate) async fn claim_run(
         &self,
         claimant: &Claimant<'_>,
         lease: TimeDelta,
         now: Instant,
     ) -> Result<Claim, Fault> {
-        // Stricter than need be: whatever else may be claimed is not worth a statement.
+        // This condition is stricter than the one of a single claim. A run that only the single
+        // claim may take is rare and not worth a statement.
         let update = claiming(claimant, lease, now).set("attempt", number(1));
         let given = [text(Status::Enqueued.as_str()), number(claimant.revision)];
         let condition = conditions::RUN_IS_UNTOUCHED;
@@ -70,12 +72,13 @@ impl Batch {
         {
             return Ok(Claim::Won(run));
         }
-        // If the statement was done all the same, this call knows its own claim again.
+        // If the statement took effect after all, the single claim recognises the call id and
+        // succeeds.
         self.store.claim_run(claimant, lease, now).await
     }
 
-    /// Ends a run as [`Store::finish_run`] does for its newest claim, together with others if it
-    /// ended well.
+    /// Ends a run as [`Store::finish_run`] does for its newest claim; together with other ends, if
+    /// the run succeeded.
     pub(crate) async fn finish_run(
         &self,
         run: &Run,
@@ -94,13 +97,13 @@ impl Batch {
         self.store.finish_run(&run.id, Some(run.attempt), outcome, now).await
     }
 
-    /// A launch is at its target until this is dropped.
+    /// Marks that a launch calls its target; the call is over when the guard is dropped.
     pub(crate) fn calling(&self) -> Calling<'_> {
         self.outcomes.answers.calls.begin()
     }
 }
 
-/// How many launches are at their targets.
+/// The number of launches that are calling their targets.
 #[derive(Default)]
 struct Calls(watch::Sender<usize>);
 
@@ -110,14 +113,14 @@ impl Calls {
         Calling(&self.0)
     }
 
-    /// Returns when none is, or after a moment.
+    /// Returns when no launch is calling its target, or after `MAX_OUTCOME_WAIT`.
     async fn are_over(&self) {
         let mut calls = self.0.subscribe();
-        let _ = tokio::time::timeout(A_MOMENT, calls.wait_for(|count| *count == 0)).await;
+        let _ = tokio::time::timeout(MAX_OUTCOME_WAIT, calls.wait_for(|count| *count == 0)).await;
     }
 }
 
-/// See [`Batch::calling`].
+/// The guard of [`Batch::calling`].
 pub(crate) struct Calling<'a>(&'a watch::Sender<usize>);
 
 impl Drop for Calling<'_> {
@@ -205,6 +208,6 @@ mod tests {
 
         let _slow = calls.begin();
         calls.are_over().await;
-        assert_eq!(begin.elapsed(), later + A_MOMENT);
+        assert_eq!(begin.elapsed(), later + MAX_OUTCOME_WAIT);
     }
 }

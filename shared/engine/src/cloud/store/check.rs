@@ -1,4 +1,4 @@
-//! The self-check's mark, and the way back into the due index.
+//! The progress mark of the self-check, and putting a clock back into the due index.
 
 use belfry_core::instant::{self, Instant};
 use belfry_core::schedule::Clock;
@@ -9,19 +9,19 @@ use super::{FORMAT, Item, Owned, Store, conditions, number, part_key, string, te
 use crate::cloud::store::tables::{CLOCK, DUE_SHARD, NEXT_RUN_AT, PART, RECOVERY, SCHEDULE_ID};
 use crate::fault::{Fault, sdk};
 
-/// How far the self-check of a day came.
+/// The progress of one day's self-check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckMark {
-    /// Which day's.
+    /// The day of the check.
     pub day: Instant,
-    /// Owner and name of the last schedule it came to.
+    /// Owner and id of the last schedule that was checked.
     pub from: Option<Owned>,
-    /// Whether it came to the end.
+    /// Whether all schedules have been checked.
     pub done: bool,
 }
 
 impl Store {
-    /// How far the newest self-check came.
+    /// The progress of the newest self-check.
     pub async fn check_mark(&self) -> Result<Option<CheckMark>, Fault> {
         let answer = self
             .client
@@ -31,7 +31,7 @@ impl Store {
             .consistent_read(true)
             .send()
             .await
-            .map_err(sdk("read the self-check's mark"))?;
+            .map_err(sdk("read the progress of the self-check"))?;
         let read = |item: Item| {
             let from = string(&item, "from_owner").zip(string(&item, "from_schedule"));
             Some(CheckMark {
@@ -43,8 +43,8 @@ impl Store {
         Ok(answer.item.and_then(read))
     }
 
-    /// Writes how far the self-check came. Two at once check some schedules twice, which does no
-    /// harm.
+    /// Writes the progress of the self-check. Two checks at once check some schedules twice, which
+    /// does no harm.
     pub async fn move_check_mark(&self, mark: &CheckMark) -> Result<(), Fault> {
         let mut item = mark_key();
         item.insert("day".into(), text(instant::text(mark.day)));
@@ -55,12 +55,12 @@ impl Store {
         }
         item.insert(FORMAT.0.into(), number(FORMAT.1));
         let put = self.client.put_item().table_name(&self.schedules).set_item(Some(item));
-        put.send().await.map_err(sdk("move the self-check's mark"))?;
+        put.send().await.map_err(sdk("write the progress of the self-check"))?;
         Ok(())
     }
 
-    /// Puts a clock back into the due index, with a next run if it has none. `false`: somebody
-    /// moved or edited it meanwhile.
+    /// Puts a clock back into the due index, and gives it a next run if it has none. `false`: a
+    /// tick or an edit changed the clock meanwhile.
     pub async fn put_back(&self, clock: &Clock, next: Option<Instant>) -> Result<bool, Fault> {
         let id = &clock.schedule_id;
         let mut update = Update::default()

@@ -1,4 +1,4 @@
-//! Clocks: finding the due ones, advancing them, and the slots they hand out.
+//! Clocks: finding those that are due, advancing them, and taking and releasing their slots.
 
 use std::collections::BTreeSet;
 
@@ -19,29 +19,30 @@ use crate::cloud::store::tables::{
 };
 use crate::fault::{Fault, Unreadable, sdk};
 
-/// Some of what is due of a shard.
+/// One page of the due entries of a shard.
 pub struct DuePage {
-    /// Whose clocks.
+    /// The due clocks.
     pub clocks: Vec<Due>,
-    /// What else is to be done.
+    /// The other due tasks: ends of pauses and steps of backfills.
     pub duties: Vec<Duty>,
-    /// Behind what the next page begins.
+    /// The last entry of this page, after which the next page begins; `None` if this is the last
+    /// page.
     pub rest: Option<Place>,
 }
 
-/// The answer to a run that wants a slot.
+/// The answer to a run that asks for a slot.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Slot {
-    /// It has one.
+    /// The run holds a slot.
     Taken,
-    /// These runs have them all, by their sort keys.
+    /// Other runs hold all slots; these are their sort keys.
     Full(BTreeSet<String>),
-    /// The definition changed since the clock was read.
+    /// The definition has changed since the clock was read.
     Changed,
 }
 
 impl Store {
-    /// What is due of a stretch: at most `limit` entries whose `next_run_at` is no later than
+    /// The due entries of a stretch: at most `limit` entries whose `next_run_at` is no later than
     /// `until`, oldest first.
     pub async fn due(
         &self,
@@ -86,16 +87,16 @@ impl Store {
         Ok(due)
     }
 
-    /// The clocks of at most a hundred schedules. A clock that is gone is left out, one that cannot
-    /// be read stands for itself.
+    /// The clocks of at most a hundred schedules. A deleted clock is left out. A clock that cannot
+    /// be read is an error of its own and does not affect the others.
     pub async fn clocks(&self, ids: &[ScheduleId]) -> Result<Vec<Result<Clock, Fault>>, Fault> {
         let keys = ids.iter().map(|id| part_key(id, CLOCK)).collect();
         let items = self.get_all(&self.schedules, keys, false).await?;
         Ok(items.into_iter().filter(|item| !is_deleted(item)).map(read_clock).collect())
     }
 
-    /// Moves a clock past the fires that were dealt with. `false`: somebody else moved or edited
-    /// it.
+    /// Moves a clock past the fires that were handled. `false`: another tick or an edit changed the
+    /// clock.
     pub async fn advance(
         &self,
         clock: &Clock,
@@ -120,7 +121,7 @@ impl Store {
         }
     }
 
-    /// What the move of a clock writes.
+    /// The update that moves a clock.
     pub(super) fn moving(
         &self,
         clock: &Clock,
@@ -128,8 +129,8 @@ impl Store {
         newest: Option<&RunId>,
     ) -> Update {
         let update = match next {
-            // Its entry in the index is written anew anyway: so a clock comes to its shard when there
-            // are more of them than there were.
+            // The index entry is rewritten in any case, so the shard is computed anew: after
+            // DUE_SHARDS was raised, a clock moves to its new shard with its next fire.
             Some(next) => Update::default()
                 .set(NEXT_RUN_AT, text(instant::text(next)))
                 .set(DUE_SHARD, self.due_shard(&clock.schedule_id)),
@@ -140,9 +141,10 @@ impl Store {
             .set_if("last_run_id", newest.map(|run| text(run.to_string())))
     }
 
-    /// Takes a slot for a run under the definition `clock` was read at.
+    /// Takes a slot for a run, under the definition at which `clock` was read.
     pub async fn take_slot(&self, clock: &Clock, run: &RunId) -> Result<Slot, Fault> {
-        // A run by hand takes nobody's turn: fires before it may still be caught up.
+        // A run by hand does not move the order of fires: earlier fires may still have to be caught
+        // up.
         let turn = run.cause.is_none().then(|| text(run.sort_key()));
         let update = Update::default()
             .add("active", &run.sort_key())
@@ -170,7 +172,7 @@ impl Store {
         }
     }
 
-    /// Gives a slot back; giving back what is not held does nothing.
+    /// Releases a slot. Releasing a slot that the run does not hold does nothing.
     pub async fn release_slot(&self, schedule: &ScheduleId, run_key: &str) -> Result<(), Fault> {
         let request = self
             .client

@@ -1,4 +1,4 @@
-//! Builds update expressions, so that an attribute is named once and reserved words do no harm.
+//! Building update expressions: an attribute is named once, and reserved words do no harm.
 
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::types::builders::UpdateBuilder;
 
 use super::{Item, number};
 
-/// What an update writes, and the names and values its condition uses.
+/// The writes of an update, and the names and values that its condition uses.
 #[derive(Default)]
 pub(super) struct Update {
     writes: Vec<Write>,
@@ -14,7 +14,7 @@ pub(super) struct Update {
     values: Vec<(String, AttributeValue)>,
 }
 
-/// What is done to an attribute.
+/// One write to an attribute.
 enum Write {
     Set(String, AttributeValue),
     Remove(String),
@@ -60,13 +60,13 @@ impl Update {
         self.write(Write::Delete(attribute.to_owned(), one_member(member)))
     }
 
-    /// A value the condition names.
+    /// Adds a value that the condition refers to by a placeholder.
     pub(super) fn given(mut self, place: &str, value: AttributeValue) -> Update {
         self.values.push((place.to_owned(), value));
         self
     }
 
-    /// Lets the condition say `#status`.
+    /// Lets the condition use `#status`.
     pub(super) fn naming_status(mut self) -> Update {
         self.names.push(("#status".to_owned(), "status".to_owned()));
         self
@@ -94,7 +94,7 @@ impl Update {
             .fold(update, |u, (place, value)| u.expression_attribute_values(place, value))
     }
 
-    /// What it writes as PartiQL says it, with the values in their order. `None`: PartiQL cannot.
+    /// The writes in PartiQL, with the values in their order. `None`: PartiQL cannot express them.
     pub(super) fn stated(self) -> Option<(String, Vec<AttributeValue>)> {
         let (mut text, mut parameters) = (String::new(), Vec::new());
         for write in self.writes {
@@ -110,7 +110,7 @@ impl Update {
         Some((text, parameters))
     }
 
-    /// The expression, whose names and values are noted.
+    /// The update expression; its names and values are added to the update.
     fn text(&mut self) -> String {
         let (mut clauses, mut sets, mut removes) = (Vec::new(), Vec::new(), Vec::new());
         for write in std::mem::take(&mut self.writes) {

@@ -1,4 +1,4 @@
-//! History: reading what was written long ago, the change log and the traces of runs.
+//! History: reading the change log and the traces of runs.
 
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use belfry_core::id::{RunId, ScheduleId};
@@ -11,35 +11,36 @@ use super::{Item, Store, part_key, string, text};
 use crate::cloud::store::tables::{CHANGE, PART, RUN_AT, SCHEDULE_ID};
 use crate::fault::{Fault, Unreadable, sdk};
 
-/// A summary that reaches into a window is among this many records before it: the fires between have
-/// none of their own.
-const LOOKED_BACK: i32 = 1000;
+/// Records read before a window to find a summary that reaches into it. A summary is close to the
+/// window: the fires that it covers have no records of their own.
+const MAX_RECORDS_BEFORE: i32 = 1000;
 
-/// Some changes, newest first.
+/// One page of the change log, newest first.
 pub struct Changes {
-    /// The changes.
+    /// The entries.
     pub changes: Vec<Change>,
-    /// Where the next page begins.
+    /// The cursor of the next page; `None` if this is the last one.
     pub cursor: Option<String>,
 }
 
-/// Traces in a row, or the news that there are more than were asked for.
+/// The traces of a window, unless there are too many.
 pub enum Traces {
-    /// All of them, oldest first.
+    /// All traces, oldest first.
     All(Vec<(RunId, Trace)>),
-    /// More.
+    /// There are more than the caller asked for.
     TooMany,
 }
 
 impl Store {
-    /// Every change of a schedule, as it is at this moment.
+    /// All changes of a schedule, read consistently.
     pub async fn all_changes(&self, id: &ScheduleId) -> Result<Vec<Change>, Fault> {
         let query = self.query_changes(id).consistent_read(true);
         let items = paging::all(query, format!("read changes of {id}")).await?;
         items.into_iter().map(|item| read_change(id, item)).collect()
     }
 
-    /// Some changes of `owner`'s schedule, newest first. What others had under the name is theirs.
+    /// One page of the changes of `owner`'s schedule, newest first. Changes by another owner of the
+    /// same id are left out.
     pub async fn changes(
         &self,
         id: &ScheduleId,
@@ -65,9 +66,9 @@ impl Store {
         Ok(Changes { changes, cursor })
     }
 
-    /// The traces of a schedule's runs from `from` to `to`, both included, as they are at this
-    /// moment, unless there are more than `max`. A summary that reaches into the window from before
-    /// is among them.
+    /// The traces of a schedule's runs from `from` to `to`, both included, read consistently,
+    /// unless there are more than `max`. A summary that begins before the window and reaches into
+    /// it is included.
     pub async fn traces(
         &self,
         id: &ScheduleId,
@@ -90,7 +91,7 @@ impl Store {
         Ok(if found.len() > max { Traces::TooMany } else { Traces::All(found) })
     }
 
-    /// The summary that begins before `from` and ends after it, if there is one.
+    /// The summary that begins before `from` and ends at or after it, if there is one.
     async fn summary_reaching(
         &self,
         id: &ScheduleId,
@@ -103,7 +104,7 @@ impl Store {
             .filter_expression("attribute_exists(missed)")
             .expression_attribute_values(":from", text(instant::text(from)))
             .scan_index_forward(false)
-            .limit(LOOKED_BACK)
+            .limit(MAX_RECORDS_BEFORE)
             .send()
             .await
             .map_err(sdk(format!("read summaries of {id}")))?;
@@ -112,7 +113,7 @@ impl Store {
         Ok(newest.filter(|(_, run)| run.missed.is_some_and(|missed| missed.last >= from)))
     }
 
-    /// The traces of a schedule's newest runs, newest first; of those planned up to `until`, if it
+    /// The traces of a schedule's newest runs, newest first; only runs planned up to `until`, if it
     /// is given.
     pub async fn newest_traces(
         &self,
@@ -145,8 +146,7 @@ impl Store {
             .expression_attribute_values(":change", text(CHANGE))
     }
 
-    /// A query that brings no more of each run than a trace: payloads and results stay where they
-    /// are.
+    /// A query that reads only the attributes of a trace: payloads and results are left out.
     fn query_traces(&self, id: &ScheduleId) -> QueryFluentBuilder {
         let mut query = self
             .client
@@ -163,12 +163,12 @@ impl Store {
     }
 }
 
-/// A key behind every run of that second: a tilde sorts behind every cause.
+/// A key after every run of that second: the tildes sort after every cause.
 fn behind(at: Instant) -> String {
     format!("{}~~", instant::text(at))
 }
 
-/// Whether a text can be a cursor of the change log.
+/// Whether a text has the form of a cursor of the change log.
 pub fn is_change_cursor(cursor: &str) -> bool {
     let mut parts = cursor.split('~');
     let at = parts.next().and_then(instant::parse);
@@ -177,7 +177,7 @@ pub fn is_change_cursor(cursor: &str) -> bool {
     at.is_some() && revision.is_some() && key && parts.next().is_none()
 }
 
-/// A number sign would end the URL that carries the cursor.
+/// A number sign would begin the fragment of the URL that carries the cursor.
 fn listed(part: &str) -> String {
     part.replace('#', "~")
 }
@@ -197,7 +197,7 @@ fn read_trace(item: Item) -> Result<(RunId, Trace), Fault> {
         let schedule_id = string(&item, SCHEDULE_ID)?.parse().ok()?;
         RunId::from_keys(schedule_id, string(&item, RUN_AT)?).ok()
     };
-    let id = id().ok_or_else(|| unreadable("its key".to_owned()))?;
+    let id = id().ok_or_else(|| unreadable("the key".to_owned()))?;
     let trace = serde_dynamo::from_item(item).map_err(|e| unreadable(format!("{id}: {e}")))?;
     Ok((id, trace))
 }

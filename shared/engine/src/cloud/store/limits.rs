@@ -1,6 +1,5 @@
-//! Limits of an owner: the bucket its creations take tokens from, and the count of its schedules.
-//! The count is written with the schedules themselves, in one transaction; a crash leaves both or
-//! neither.
+//! The limits of an owner: the token bucket for creating schedules, and the count of schedules. The
+//! count is written in one transaction with the schedule itself, so a crash leaves both or neither.
 
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{
@@ -18,24 +17,24 @@ use crate::fault::{Fault, sdk};
 /// The answer to a creation that asks for a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spent {
-    /// It has one.
+    /// A token was taken.
     Yes,
-    /// There is none for so long.
+    /// There is no token until this time has passed.
     Wait(Duration),
 }
 
-/// What the keys of owners' rows begin with. No schedule has such a name.
+/// The prefix of the keys of owners' rows. No schedule id can begin with it.
 const OWNER: &str = "#owner#";
-/// The bucket's part.
+/// The sort key of the bucket's row.
 const RATE: &str = "rate";
-/// The count's part.
+/// The sort key of the count's row.
 const COUNT: &str = "count";
-/// A bucket that nobody took from for so long is full.
+/// A bucket's row expires after this time without a creation: the bucket is full by then.
 const FORGOTTEN_AFTER: Duration = Duration::days(1);
 
 impl Store {
-    /// Takes a token of an owner's bucket. Each attempt is one conditional write, so that of many at
-    /// once exactly as many succeed as there are tokens.
+    /// Takes a token from an owner's bucket. Each attempt is one conditional write, so of many
+    /// callers at once exactly as many succeed as there are tokens.
     pub async fn spend_creation(
         &self,
         owner: &str,
@@ -44,8 +43,8 @@ impl Store {
     ) -> Result<Spent, Fault> {
         let bucket = quota.bucket(now);
         let expires_at = (now + FORGOTTEN_AFTER).timestamp();
-        // A bucket that is full is used from now on; from one that is not, a token is taken. Time
-        // stands still here, so the second attempt is the last, unless the row was forgotten.
+        // The first write is for a full bucket, the second for one that is not full. The time does
+        // not change in this loop, so the second write decides, unless the row expires in between.
         for full in [true, false, true, false] {
             match self.take_token(owner, &bucket, full, expires_at).await? {
                 Taken::Yes => return Ok(Spent::Yes),
@@ -100,7 +99,7 @@ impl Store {
         }
     }
 
-    /// Counts one schedule more of an owner, as long as it has fewer than `most`.
+    /// Counts one more schedule of an owner, if the owner has fewer than `most`.
     pub(super) fn count_one_more(
         &self,
         owner: &str,
@@ -131,7 +130,7 @@ impl Store {
 
 enum Taken {
     Yes,
-    /// When the bucket would be full again, if it is known.
+    /// When the bucket will be full again, if its row says so.
     No(Option<i64>),
 }
 

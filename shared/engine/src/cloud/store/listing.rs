@@ -1,4 +1,4 @@
-//! Many schedules at once: one owner's, everybody's, and what is stored of them.
+//! Reading many schedules: the ids of one owner or of all owners, and the schedules themselves.
 
 use belfry_core::id::ScheduleId;
 use belfry_core::schedule::Schedule;
@@ -9,11 +9,11 @@ use super::{Item, Store, part_key, string, text};
 use crate::cloud::store::tables::{CLOCK, OWNER_INDEX, PART, SCHEDULE_ID, SPEC, USER_ID};
 use crate::fault::{Fault, sdk};
 
-/// A schedule's owner and name.
+/// The owner and the id of a schedule.
 pub type Owned = (String, ScheduleId);
 
 impl Store {
-    /// Schedules of an owner, in the order of their names, from behind `cursor`.
+    /// The ids of an owner's schedules in alphabetical order, after `cursor`.
     pub async fn schedules_of(
         &self,
         owner: &str,
@@ -38,7 +38,8 @@ impl Store {
         Ok(page.items().iter().filter_map(id).collect())
     }
 
-    /// Schedules of everybody, from behind `cursor`. The order is DynamoDB's, and stays.
+    /// The schedules of all owners, after `cursor`. The order is DynamoDB's own and does not change
+    /// between pages.
     pub async fn schedules_of_all(
         &self,
         limit: usize,
@@ -53,7 +54,7 @@ impl Store {
         loop {
             let scan = self.client.scan().table_name(&self.schedules).index_name(OWNER_INDEX);
             let scan = scan.limit((limit - found.len()) as i32).set_exclusive_start_key(start);
-            let page = scan.send().await.map_err(sdk("list schedules of everybody"))?;
+            let page = scan.send().await.map_err(sdk("list schedules of all owners"))?;
             let owned = |item: &Item| {
                 let id = string(item, SCHEDULE_ID)?.parse().ok()?;
                 Some((string(item, USER_ID)?.to_owned(), id))
@@ -66,12 +67,12 @@ impl Store {
         }
     }
 
-    /// Clock and spec of at most fifty schedules, in the order asked for.
+    /// At most fifty schedules, in the order of `ids`.
     pub async fn schedules(&self, ids: &[ScheduleId]) -> Result<Vec<Schedule>, Fault> {
         self.read_schedules(ids, false).await
     }
 
-    /// The same, as they are at this moment.
+    /// The same, read consistently.
     pub async fn schedules_now(&self, ids: &[ScheduleId]) -> Result<Vec<Schedule>, Fault> {
         self.read_schedules(ids, true).await
     }

@@ -2,8 +2,8 @@
 //!
 //! Nothing outside this module knows a table, an attribute or a condition.
 //!
-//! Calls a launch may make are boxed: thousands of launches wait at once, and each would be as large as
-//! the largest of its calls.
+//! The calls that a launch may make are boxed: thousands of launches wait at once, and without
+//! boxes each would be as large as the largest of its calls.
 
 mod backfills;
 mod batch;
@@ -55,7 +55,7 @@ use crate::cloud::throttle::Gate;
 use crate::fault::{Fault, sdk};
 use crate::settings::Settings;
 
-/// The three tables and what is needed to write them.
+/// The three tables, and the settings needed to write them.
 #[derive(Clone)]
 pub struct Store {
     client: Client,
@@ -70,8 +70,8 @@ pub struct Store {
 
 type Item = HashMap<String, AttributeValue>;
 
-/// The rests a busy table gets before it is asked for what it left out. The SDK retries calls, not
-/// what a call left out.
+/// The delays before a busy table is asked again for the items that it left out of an answer. The
+/// SDK repeats calls, but not the items that a call left out.
 const PAUSES: [Duration; 6] = [
     Duration::from_millis(25),
     Duration::from_millis(50),
@@ -81,15 +81,15 @@ const PAUSES: [Duration; 6] = [
     Duration::from_millis(800),
 ];
 
-/// BatchGetItem takes no more.
+/// BatchGetItem takes no more keys.
 const MAX_BATCH: usize = 100;
 
-/// Stored items carry the version of their format, for the code that reads them in years.
+/// Stored items carry the version of their format, for code that reads them years later.
 const FORMAT: (&str, &str) = ("v", "1");
 
 impl Store {
-    /// The store of a deployment. As many batches of writes are under way at once as `writes`, which
-    /// hears the client's answers, lets through.
+    /// The store of a deployment. `writes` limits how many batches of writes are made at once; it
+    /// must be an interceptor of `client`, so that it sees throttled answers.
     pub fn new(client: Client, settings: &Settings, writes: Gate) -> Store {
         Store {
             client,
@@ -103,18 +103,18 @@ impl Store {
         }
     }
 
-    /// The gate that batches of writes pass.
+    /// The gate that batches of writes pass through.
     pub fn writes(&self) -> &Gate {
         &self.writes
     }
 
-    /// The store as the launches of one invocation use it.
+    /// A batch that the launches of one invocation share.
     pub(crate) fn batch(&self) -> Batch {
         Batch::on(self)
     }
 
-    /// Reads items, asking again for what a busy table left out. Those that are not there are left
-    /// out, and the order is DynamoDB's.
+    /// Reads items, and asks again for those that a busy table left out. Items that do not exist
+    /// are missing in the answer. The order is DynamoDB's.
     async fn get_all(
         &self,
         table: &str,
@@ -140,13 +140,16 @@ impl Store {
             match rest_of.next() {
                 _ if wanted.is_empty() => {}
                 Some(pause) => tokio::time::sleep(*pause).await,
-                None => return Err(Fault { doing: doing(), source: "it is too busy".into() }),
+                None => {
+                    return Err(Fault { doing: doing(), source: "the table is too busy".into() });
+                }
             }
         }
         Ok(found)
     }
 
-    /// Puts an item under a condition. Answers with the item that is in its way, if there is one.
+    /// Puts an item under a condition. If the condition does not hold, answers with the stored
+    /// item.
     async fn put_if(
         &self,
         table: &str,
@@ -180,7 +183,7 @@ impl Store {
         text(id.shard(self.due_shards).to_string())
     }
 
-    /// When a run finished at `now` may be forgotten.
+    /// When the record of a run that ended at `now` expires.
     fn expires_at(&self, now: Instant) -> AttributeValue {
         number((now + self.run_ttl).timestamp())
     }

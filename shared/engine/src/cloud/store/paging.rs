@@ -1,4 +1,4 @@
-//! Queries of more than one page.
+//! Queries that read more than one page.
 
 use std::ops::ControlFlow;
 
@@ -8,7 +8,7 @@ use futures::FutureExt;
 use super::Item;
 use crate::fault::{Fault, sdk};
 
-/// Every item that a query finds.
+/// All items that a query finds.
 pub(super) async fn all(query: QueryFluentBuilder, doing: String) -> Result<Vec<Item>, Fault> {
     let mut found = Vec::new();
     let take = |item| {
@@ -19,7 +19,7 @@ pub(super) async fn all(query: QueryFluentBuilder, doing: String) -> Result<Vec<
     Ok(found)
 }
 
-/// Gives each item that a query finds to `take`, until that breaks off.
+/// Passes each item that a query finds to `take`, until `take` breaks.
 pub(super) async fn each(
     mut query: QueryFluentBuilder,
     doing: String,
@@ -39,7 +39,7 @@ pub(super) async fn each(
     }
 }
 
-/// Goes on until `found` has as many as are wanted.
+/// Continues until `found` has `wanted` entries.
 pub(super) fn until<T>(found: &[T], wanted: usize) -> Result<ControlFlow<()>, Fault> {
     Ok(match found.len() < wanted {
         true => ControlFlow::Continue(()),

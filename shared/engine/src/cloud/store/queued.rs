@@ -1,4 +1,4 @@
-//! Runs that wait for their turn.
+//! Queued runs: runs that wait for their turn.
 
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{self, Instant};
@@ -11,11 +11,12 @@ use super::runs::read_run;
 use super::{Store, conditions, text};
 use crate::fault::Fault;
 
-/// Where to look for waiting runs of a schedule whose clock knows of no turn yet.
+/// How far back queued runs are looked for, if the clock has no last claimed run yet.
 const LOOK_BACK: Duration = Duration::hours(2);
 
 impl Store {
-    /// Has a run wait that nobody has claimed. `false`: it waits already, or went on.
+    /// Makes a run QUEUED that no launcher has claimed. `false`: the run is QUEUED already, or has
+    /// launched or ended.
     pub async fn queue_run(&self, id: &RunId) -> Result<bool, Fault> {
         let update = Update::default()
             .set("status", text(Status::Queued.as_str()))
@@ -24,7 +25,7 @@ impl Store {
         self.update_run(id, update, conditions::RUN_IS_ENQUEUED, "queue run").await
     }
 
-    /// The runs between the last turn and `before` that have not ended, as they are at this moment.
+    /// The runs between the last claimed run and `before` that have not ended, read consistently.
     pub async fn earlier_runs(
         &self,
         before: &RunId,
@@ -42,7 +43,7 @@ impl Store {
         Ok(keys.filter(|(key, _)| *key != me).collect())
     }
 
-    /// The run whose turn comes next, if one waits.
+    /// The queued run whose turn comes next, if there is one.
     pub async fn next_queued(
         &self,
         schedule: &ScheduleId,
@@ -50,12 +51,12 @@ impl Store {
         now: Instant,
     ) -> Result<Option<Run>, Fault> {
         let from = from(last_claimed, now);
-        // A tilde sorts behind every time.
+        // A tilde sorts after every time.
         let found = self.runs_between(schedule, &from, "~", &[Status::Queued], 1).await?;
         Ok(found.into_iter().next())
     }
 
-    /// Runs in one of these states, oldest first, both ends included.
+    /// The runs in one of these statuses, oldest first, both ends included.
     pub(super) async fn runs_between(
         &self,
         schedule: &ScheduleId,

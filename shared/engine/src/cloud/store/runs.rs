@@ -1,4 +1,4 @@
-//! Runs: the claim of a fire, the claim of a launch, the outcome, and the history.
+//! Runs: recording a fire, claiming a run for a launch, ending it, and reading the history.
 
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure};
 use belfry_core::id::{RunId, ScheduleId};
@@ -16,67 +16,70 @@ use super::{FORMAT, Item, Store, conditions, number, part_key, run_key, string, 
 use crate::cloud::store::tables::{EXPIRES_AT, RUN_AT, SCHEDULE_ID, SWEEP};
 use crate::fault::{Fault, Unreadable, sdk};
 
-/// The answer to the put of a fire.
+/// The answer to recording a fire.
 #[derive(Debug)]
 pub enum Put {
-    /// The fire is ours.
+    /// The fire was not recorded before, and is now.
     New,
-    /// It was recorded before and has not launched.
+    /// The fire was recorded before and has not launched.
     Unlaunched(Box<Run>),
-    /// It was recorded before and went on.
+    /// The fire was recorded before and has launched or ended.
     Beyond(Box<Run>),
 }
 
-/// The answer to a launcher that wants a run.
+/// The answer to a launcher that claims a run.
 #[derive(Debug)]
 pub enum Claim {
-    /// It is ours, with `attempt` as the fence.
+    /// The claim succeeded; the run's `attempt` is the fence of the claim.
     Won(Run),
-    /// This very message has it, in an earlier delivery that may still be at work.
+    /// An earlier delivery of this message holds the run until this instant and may still work on
+    /// it.
     Held(Instant),
-    /// Another message has it.
+    /// Another message holds the run.
     Busy,
-    /// It reached a terminal state.
+    /// The run has ended.
     Over(Run),
-    /// It was confirmed under a newer definition than the clock we judged by.
+    /// The run was confirmed or marked by a newer revision than the one that the launcher read.
     Changed,
     /// There is no such run.
     Missing,
 }
 
-/// Who wants a run, and what it was judged by.
+/// The launcher that claims a run, and what it decided by.
 pub struct Claimant<'a> {
     /// The run.
     pub run: &'a RunId,
-    /// The definition it was judged by.
+    /// The revision of the definition by which the launcher decided.
     pub revision: u64,
-    /// The message that brought it: only that one takes over when the lease is over.
+    /// The id of the message that delivered the fire: only this message may take the run over when
+    /// the lease is over.
     pub message: &'a str,
-    /// This very call: a claim whose answer was lost on the way is known again by it.
+    /// The id of this very call, by which the launcher recognises its own claim if the answer was
+    /// lost.
     pub call: &'a str,
-    /// Whether it judged by what it read ahead of the run's time.
+    /// Whether the launcher read the schedule ahead of the launch time.
     pub ahead: bool,
 }
 
 /// How a run ended.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// A terminal state.
+    /// A terminal status.
     pub status: Status,
-    /// Why, where the state does not say.
+    /// The reason, if the status alone does not say it.
     pub reason: Option<Reason>,
-    /// What went wrong.
+    /// The error, if there was one.
     pub error: Option<String>,
-    /// What the executor answered.
+    /// The result that the executor returned.
     pub result: Option<Value>,
-    /// The executor's name for it.
+    /// The id that the executor gave the run.
     pub external_run_id: Option<String>,
-    /// The run in whose favour it was skipped.
+    /// The sort key of the run for which this one was skipped.
     pub blocked_by: Option<String>,
 }
 
 impl Outcome {
-    /// An outcome that needs no more words.
+    /// An outcome that is only a status.
     pub fn of(status: Status) -> Outcome {
         Outcome {
             status,
@@ -88,37 +91,38 @@ impl Outcome {
         }
     }
 
-    /// The same with a reason.
+    /// An outcome with a reason.
     pub fn because(status: Status, reason: Reason) -> Outcome {
         Outcome { reason: Some(reason), ..Outcome::of(status) }
     }
 }
 
-/// Which part of a schedule's history is wanted.
+/// The filter and the page of a schedule's history.
 #[derive(Clone, Debug, Default)]
 pub struct HistoryQuery {
-    /// Only runs in this state.
+    /// Only runs with this status.
     pub status: Option<Status>,
-    /// Not before.
+    /// Only runs planned at or after this instant.
     pub from: Option<Instant>,
-    /// Not after.
+    /// Only runs planned at or before this instant.
     pub to: Option<Instant>,
-    /// At most so many.
+    /// The page size.
     pub limit: usize,
-    /// The sort key the previous page ended at.
+    /// The sort key of the last run of the previous page.
     pub cursor: Option<String>,
 }
 
-/// Some runs, newest first.
+/// One page of a schedule's runs, newest first.
 pub struct History {
     /// The runs.
     pub runs: Vec<Run>,
-    /// Where the next page begins.
+    /// The cursor of the next page; `None` if this is the last one.
     pub cursor: Option<String>,
 }
 
 impl Store {
-    /// Records a fire if nobody has: the put is the claim of that fire.
+    /// Records a fire unless it is recorded already. Of all functions that try, exactly one
+    /// succeeds.
     pub async fn put_run(&self, run: &Run) -> Result<Put, Fault> {
         let (doing, item) = (format!("claim fire {}", run.id), self.run_item(run)?);
         let given = Some((":revision", number(run.revision)));
@@ -132,7 +136,7 @@ impl Store {
         })
     }
 
-    /// What is put of a fire.
+    /// The item that records a fire.
     pub(super) fn run_item(&self, run: &Run) -> Result<Item, Fault> {
         let mut item: Item = serde_dynamo::to_item(run)
             .map_err(|e| Fault::new(format!("claim fire {}", run.id), e))?;
@@ -140,22 +144,23 @@ impl Store {
         if run.status.is_terminal() {
             item.insert(EXPIRES_AT.into(), self.expires_at(run.enqueued_at));
         } else {
-            // Status changes leave it alone: an index entry is paid for once.
+            // Later changes of the status do not touch this attribute, so the index entry is paid
+            // for once.
             let look_at = run.launch_at.max(run.enqueued_at) + self.lost_after;
             item.insert(SWEEP.into(), text(self.sweep_bucket(&run.id, look_at)));
         }
         Ok(item)
     }
 
-    /// Remembers for a day which run a caller's key stands for. Answers with the run it stands for:
-    /// `id`, or the one it was used for before.
+    /// Stores for a day which run an idempotency key names. Answers with that run: `id`, or the run
+    /// for which the key was used before.
     pub async fn remember_trigger(
         &self,
         key: &str,
         id: &RunId,
         now: Instant,
     ) -> Result<RunId, Fault> {
-        let doing = format!("remember the key of {id}");
+        let doing = format!("store the idempotency key of {id}");
         let mut item =
             part_key(&id.schedule_id, &format!("trigger#{}", hex::encode(Sha256::digest(key))));
         item.insert("run_id".into(), text(id.to_string()));
@@ -166,7 +171,7 @@ impl Store {
             None => Ok(id.clone()),
             Some(old) => {
                 let old = string(&old, "run_id").and_then(|run_id| run_id.parse().ok());
-                old.ok_or_else(|| Fault::new(doing, Unreadable("its run".to_owned())))
+                old.ok_or_else(|| Fault::new(doing, Unreadable("the run id".to_owned())))
             }
         }
     }
@@ -211,8 +216,8 @@ impl Store {
         }
     }
 
-    /// Ends a run. `fence`: only if that claim is still the newest; `None`: whoever claimed it.
-    /// `false`: it was not ours to end.
+    /// Ends a run. With a `fence`, only if that claim is still the newest; with `None`, whichever
+    /// launcher claimed it. `false`: the run has ended or was claimed anew.
     pub async fn finish_run(
         &self,
         id: &RunId,
@@ -231,7 +236,7 @@ impl Store {
         self.update_run(id, update, condition, "finish run").await
     }
 
-    /// What the end of a run writes.
+    /// The update that ends a run.
     pub(super) fn ending(&self, outcome: &Outcome, now: Instant) -> Update {
         let result = outcome.result.as_ref().map(|value| text(value.to_string()));
         let update = Update::default()
@@ -243,22 +248,22 @@ impl Store {
             .set_if("external_run_id", outcome.external_run_id.clone().map(text))
             .set_if("blocked_by", outcome.blocked_by.clone().map(text));
         let update = unclaim(update);
-        // The error of an attempt that was tried again is not the run's.
+        // The error of an attempt that was repeated is not the error of the run.
         match &outcome.error {
             Some(error) => update.set("error", text(error)),
             None => update.remove("error"),
         }
     }
 
-    /// Writes the executor's name for a run that goes on. From then on it is the executor's: no
-    /// launcher takes it over.
+    /// Records the executor's id of a run that is still going. From then on the run belongs to the
+    /// executor, and no launcher takes it over.
     pub async fn link_run(&self, id: &RunId, fence: u32, external: &str) -> Result<bool, Fault> {
         let update = Update::default().set("external_run_id", text(external));
         let update = unclaim(update).given(":fence", number(fence));
         self.update_run(id, update, conditions::CLAIM_IS_NEWEST, "link run").await
     }
 
-    /// Gives a claimed run back, to be claimed again.
+    /// Gives a claimed run back, so that it can be claimed again.
     pub async fn give_back_run(
         &self,
         id: &RunId,
@@ -292,7 +297,7 @@ impl Store {
         }
     }
 
-    /// One run, as it is at this moment.
+    /// One run, read consistently.
     pub async fn run(&self, id: &RunId) -> Result<Option<Run>, Fault> {
         let answer = self
             .client
@@ -307,16 +312,16 @@ impl Store {
         answer.item.map(read_run).transpose()
     }
 
-    /// Some of a schedule's runs, newest first.
+    /// One page of a schedule's runs, newest first.
     pub async fn history(
         &self,
         schedule: &ScheduleId,
         wanted: &HistoryQuery,
     ) -> Result<History, Fault> {
         let from = wanted.from.map_or("0".to_owned(), instant::text);
-        // A tilde sorts behind every cause of that second.
+        // The tildes sort after every cause of that second.
         let to = wanted.to.map_or("~".to_owned(), |to| format!("{}~~", instant::text(to)));
-        // DynamoDB refuses a window that ends before it begins, and a start outside of it.
+        // DynamoDB refuses a window that ends before it begins, and a start key outside the window.
         let cursor = wanted.cursor.as_ref().filter(|cursor| **cursor < to);
         if to < from || cursor.is_some_and(|cursor| *cursor < from) {
             return Ok(History { runs: Vec::new(), cursor: None });
@@ -347,19 +352,19 @@ impl Store {
             until(&runs, wanted.limit)
         };
         paging::each(query, format!("read history of {schedule}"), take).await?;
-        // A full page may be the last; the next one is empty then.
+        // A full page may be the last one; the next page is empty then.
         let is_full = runs.len() >= wanted.limit;
         let cursor = runs.last().filter(|_| is_full).map(|run| run.id.sort_key());
         Ok(History { runs, cursor })
     }
 }
 
-/// Why a claim was refused, by the run as it is.
+/// Why a claim was refused, judged by the run as it is stored.
 fn refused_claim(run: Run, holder: &str, is_this_call: bool, now: Instant) -> Claim {
     let is_mine = run.holder.as_deref() == Some(holder);
     match (run.status, run.lease_until) {
         (Status::Enqueued | Status::Queued, _) => Claim::Changed,
-        // Our own claim, made by a try whose answer was lost on the way.
+        // This call made the claim itself, in an earlier try whose answer was lost.
         (Status::Started, _) if is_mine && is_this_call => Claim::Won(run),
         (Status::Started, Some(until)) if is_mine && until < now => Claim::Changed,
         (Status::Started, Some(until)) if is_mine => Claim::Held(until),
@@ -368,7 +373,7 @@ fn refused_claim(run: Run, holder: &str, is_this_call: bool, now: Instant) -> Cl
     }
 }
 
-/// What a claim writes, besides the number of the attempt.
+/// The update of a claim, without the number of the attempt.
 pub(super) fn claiming(claimant: &Claimant<'_>, lease: Duration, now: Instant) -> Update {
     Update::default()
         .set("status", text(Status::Started.as_str()))
@@ -378,7 +383,7 @@ pub(super) fn claiming(claimant: &Claimant<'_>, lease: Duration, now: Instant) -
         .set("started_at", time(now))
 }
 
-/// No launcher has the run any more. For conditions on what was started.
+/// Removes the claim of a launcher, and gives the condition its value of `:started`.
 fn unclaim(update: Update) -> Update {
     update
         .remove("lease_until")

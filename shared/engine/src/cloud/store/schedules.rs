@@ -1,4 +1,5 @@
-//! Schedules as their makers change them: clock, spec and change log, written together.
+//! Schedules as their owners change them: clock, spec and change log are written in one
+//! transaction.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -22,50 +23,50 @@ use crate::cloud::store::tables::{
 };
 use crate::fault::{Fault, Unreadable, sdk};
 
-/// What is stored under a schedule's name.
+/// What is stored under a schedule id.
 #[derive(Debug)]
 pub enum Stored {
     /// A schedule.
     Schedule(Box<Schedule>),
-    /// A schedule was here; its revisions go on if the name is used again.
+    /// The tombstone of a deleted schedule. If the id is used again, its revisions continue.
     Deleted {
-        /// Its last revision.
+        /// The last revision.
         revision: u64,
-        /// The schedules that followed it, and follow whatever has its name next.
+        /// The schedules that followed it. They will follow the next schedule with this id.
         then: BTreeSet<ScheduleId>,
     },
     /// Nothing.
     Nothing,
 }
 
-/// The answer to a write that may lose against another.
+/// The answer to a conditional write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Saved {
-    /// It stands.
+    /// The write succeeded.
     Yes,
-    /// The schedule is not as it was read.
+    /// The schedule has changed since it was read; nothing was written.
     Stale,
 }
 
-/// A change of another row, made together with a change of the schedule it tells of.
+/// A change of another item, written in one transaction with the change of the schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// It follows this schedule from now on.
+    /// The schedule follows this one from now on.
     Follow(ScheduleId),
-    /// It follows this schedule no more.
+    /// The schedule no longer follows this one.
     Leave(ScheduleId),
-    /// It belongs to this set from now on.
+    /// The schedule belongs to this set from now on.
     Join {
-        /// Whose set.
+        /// The owner of the set.
         owner: String,
-        /// Which.
+        /// The name of the set.
         set: SetName,
     },
-    /// It belongs to this set no more.
+    /// The schedule no longer belongs to this set.
     Quit {
-        /// Whose set.
+        /// The owner of the set.
         owner: String,
-        /// Which.
+        /// The name of the set.
         set: SetName,
     },
 }
@@ -73,28 +74,28 @@ pub enum Link {
 /// The answer to a new schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Created {
-    /// It stands.
+    /// The schedule was created.
     Yes,
-    /// Its name is taken.
+    /// The id is taken.
     Taken,
-    /// Its owner has as many as it may.
+    /// The owner has as many schedules as allowed.
     Full,
 }
 
-/// How an edit treats the fires to come.
+/// What an edit does to the position of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edit {
-    /// They are the same: the tick's position stands.
+    /// The fires stay the same: the clock keeps its position.
     KeepPosition,
-    /// They are others: the clock starts anew from its `next_run_at`.
+    /// The fires change: the clock starts anew from its `next_run_at`.
     MovePosition,
 }
 
-/// Attributes of a clock that a definition may lack.
+/// Attributes of a clock that a definition may leave out.
 const OPTIONAL: [&str; 6] =
     ["start_at", "end_at", "dst_gap", "dst_fold", "catchup_window_s", "zone_lost"];
-/// Attributes of a clock that belong to the tick and the launcher.
-const NOT_THE_USERS: [&str; 7] =
+/// Attributes of a clock that only the tick and the launcher write.
+const SYSTEM_ATTRIBUTES: [&str; 7] =
     [SCHEDULE_ID, "last_run_at", "last_run_id", "active", "then", "last_claimed", "created_at"];
 
 fn read_stored(id: &ScheduleId, clock: Option<Item>, spec: Option<Item>) -> Result<Stored, Fault> {
@@ -114,14 +115,14 @@ fn read_stored(id: &ScheduleId, clock: Option<Item>, spec: Option<Item>) -> Resu
 }
 
 impl Store {
-    /// A schedule as it is at this moment.
+    /// One schedule, read consistently.
     pub async fn schedule(&self, id: &ScheduleId) -> Result<Stored, Fault> {
         let mut found = self.stored(std::slice::from_ref(id)).await?;
         found.remove(id).unwrap_or(Ok(Stored::Nothing))
     }
 
-    /// Some schedules as they are at this moment. One that cannot be read stands for itself; one
-    /// that is not there is left out.
+    /// Some schedules, read consistently. A schedule that cannot be read is an error of its own and
+    /// does not affect the others. A schedule that does not exist is left out.
     pub async fn stored(
         &self,
         ids: &[ScheduleId],
@@ -183,13 +184,14 @@ impl Store {
         let refused = self.write_together(writes, &doing()).await?;
         Ok(match refused.as_slice() {
             [] => Created::Yes,
-            // A name that is taken is the better reason: the owner may be asking for its own.
+            // If both conditions fail, the taken id is the better answer: the owner may be saving a
+            // schedule of its own again.
             [COUNTED] => Created::Full,
             _ => Created::Taken,
         })
     }
 
-    /// Writes a changed definition, if the stored one is still `seen`.
+    /// Writes a changed definition, if the stored one still has the revision `seen`.
     pub async fn edit_schedule(
         &self,
         seen: u64,
@@ -202,7 +204,7 @@ impl Store {
         let id = &clock.schedule_id;
         let doing = || format!("edit schedule {id}");
         let mut item: Item = serde_dynamo::to_item(clock).map_err(|e| Fault::new(doing(), e))?;
-        item.retain(|attribute, _| !NOT_THE_USERS.contains(&attribute.as_str()));
+        item.retain(|attribute, _| !SYSTEM_ATTRIBUTES.contains(&attribute.as_str()));
         let mut update = Update::default().given(":revision", number(seen));
         for attribute in OPTIONAL.iter().filter(|attribute| !item.contains_key(**attribute)) {
             update = update.remove(attribute);
@@ -241,7 +243,8 @@ impl Store {
         Ok(saved(&self.write_together(writes, &doing()).await?))
     }
 
-    /// Does away with the end of a pause that is past; that of a newer pause stays.
+    /// Removes the entry for the end of a pause, if that end has come. The entry of a newer pause
+    /// stays.
     pub async fn drop_wake(&self, id: &ScheduleId, now: Instant) -> Result<(), Fault> {
         let dropped = self
             .client
@@ -257,12 +260,12 @@ impl Store {
             Ok(_) => Ok(()),
             Err(error) => match error.as_service_error() {
                 Some(DeleteItemError::ConditionalCheckFailedException(_)) => Ok(()),
-                _ => Err(sdk(format!("drop the end of the pause of {id}"))(error)),
+                _ => Err(sdk(format!("remove the end of the pause of {id}"))(error)),
             },
         }
     }
 
-    /// Records that the zone of a clock is lost, or found again, once.
+    /// Records that the time zone of a clock is unknown, or is known again.
     pub async fn note_zone(
         &self,
         clock: &Clock,
@@ -270,7 +273,7 @@ impl Store {
         change: &Change,
     ) -> Result<Saved, Fault> {
         let id = &clock.schedule_id;
-        let doing = || format!("note the zone of {id}");
+        let doing = || format!("record the zone change of {id}");
         let update = Update::default().given(":revision", number(clock.revision));
         let update = match lost {
             true => update.set("zone_lost", AttributeValue::Bool(true)),
@@ -286,8 +289,8 @@ impl Store {
         Ok(saved(&self.write_together(writes, &doing()).await?))
     }
 
-    /// Deletes a schedule, if it is still as `clock`. Its history stays, and so does its last
-    /// revision, until they expire.
+    /// Deletes a schedule, if it is still at the revision of `clock`. Its history and its last
+    /// revision stay until they expire.
     pub async fn delete_schedule(
         &self,
         clock: &Clock,
@@ -358,8 +361,8 @@ impl Store {
         Ok(TransactWriteItem::builder().update(update).build())
     }
 
-    /// What makes the tick look at a paused schedule when its pause ends. A pause that ended
-    /// otherwise leaves it behind; the tick finds nothing to do then.
+    /// The entry that makes the tick end a pause. If the pause ends otherwise, the entry stays
+    /// behind, and the tick then finds nothing to do.
     fn put_wake(&self, id: &ScheduleId, until: Instant) -> Result<TransactWriteItem, Fault> {
         let mut item = part_key(id, WAKE);
         item.insert(DUE_SHARD.into(), self.due_shard(id));
@@ -370,7 +373,8 @@ impl Store {
         Ok(TransactWriteItem::builder().put(put.map_err(sdk(doing))?).build())
     }
 
-    /// Logs that somebody asked for a run. The same entry again changes nothing.
+    /// Writes the change-log entry of a run that was triggered by hand. Writing the same entry
+    /// again changes nothing.
     pub async fn log_trigger(&self, change: &Change) -> Result<(), Fault> {
         let Some(run_id) = &change.run_id else { return Ok(()) };
         let doing = || format!("log trigger of {run_id}");
@@ -394,8 +398,9 @@ impl Store {
         Ok(TransactWriteItem::builder().put(put.map_err(sdk(doing()))?).build())
     }
 
-    /// Writes all or nothing. Answers with the places of the writes whose condition did not hold;
-    /// none if all stand. Writers that get into each other's way rest and try again.
+    /// Writes all items or none. Answers with the positions of the writes whose conditions failed;
+    /// empty if everything was written. A transaction that conflicts with another waits and is
+    /// tried again.
     pub(super) async fn write_together(
         &self,
         writes: Vec<TransactWriteItem>,
@@ -430,13 +435,14 @@ impl Store {
     }
 }
 
-/// A set of texts, which an update can add to and take from; serde would write a list.
+/// The followers as a DynamoDB string set, to which an update can add and from which it can delete;
+/// serde would write a list.
 fn followers(clock: &Clock) -> Option<(String, AttributeValue)> {
     let then: Vec<_> = clock.then.iter().map(ToString::to_string).collect();
     (!then.is_empty()).then(|| ("then".to_owned(), AttributeValue::Ss(then)))
 }
 
-/// The place of the write that counts an owner's schedules.
+/// The position of the write that counts the owner's schedules.
 const COUNTED: usize = 1;
 
 pub(super) fn saved(refused: &[usize]) -> Saved {
@@ -446,7 +452,8 @@ pub(super) fn saved(refused: &[usize]) -> Saved {
 fn change_item(id: &ScheduleId, change: &Change) -> Result<Item, Fault> {
     let doing = || format!("write change of {id}");
     let mut item: Item = serde_dynamo::to_item(change).map_err(|e| Fault::new(doing(), e))?;
-    // The revision tells two changes of one millisecond apart, and the key two runs.
+    // The revision separates two changes in one millisecond; the idempotency key separates two
+    // runs.
     let mut part = format!("{CHANGE}{}#{:08}", stamp(change.at), change.revision);
     if let Some(run_id) = &change.run_id {
         part = format!("{part}#{}", &run_id.idempotency_key()[..16]);

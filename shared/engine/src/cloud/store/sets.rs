@@ -1,5 +1,6 @@
-//! Members of declared sets: a row for each, beside the owner's count, written together with the
-//! schedule it names. Reading a set costs what the set is large, whatever else its owner has.
+//! Members of declared sets: one row per member beside the owner's count, written in one
+//! transaction with the schedule. The cost of reading a set grows with the size of the set, not
+//! with the other schedules of the owner.
 
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem};
 use belfry_core::id::{ScheduleId, SetName};
@@ -10,11 +11,11 @@ use super::{FORMAT, Item, Store, number, string};
 use crate::cloud::store::tables::{PART, SCHEDULE_ID};
 use crate::fault::{Fault, sdk};
 
-/// What the parts of members begin with. Names have no `#`.
+/// The prefix of the sort keys of members. Set names contain no `#`.
 const MEMBER: &str = "set#";
 
 impl Store {
-    /// Every member of an owner's sets, or of one of them, in the order of the names.
+    /// All members of an owner's sets, or of one set, in alphabetical order.
     pub async fn members(
         &self,
         owner: &str,
@@ -34,7 +35,7 @@ impl Store {
         Ok(items.iter().filter_map(read_member).collect())
     }
 
-    /// Makes a schedule a member.
+    /// The write that adds a schedule to a set.
     pub(super) fn put_member(
         &self,
         id: &ScheduleId,
@@ -44,11 +45,11 @@ impl Store {
         let mut item = member_key(id, owner, set);
         item.insert(FORMAT.0.into(), number(FORMAT.1));
         let put = Put::builder().table_name(&self.schedules).set_item(Some(item)).build();
-        let put = put.map_err(sdk(format!("put {id} into set {set}")))?;
+        let put = put.map_err(sdk(format!("add {id} to set {set}")))?;
         Ok(TransactWriteItem::builder().put(put).build())
     }
 
-    /// Makes it one no more.
+    /// The write that removes a schedule from a set.
     pub(super) fn delete_member(
         &self,
         id: &ScheduleId,
@@ -57,7 +58,7 @@ impl Store {
     ) -> Result<TransactWriteItem, Fault> {
         let key = member_key(id, owner, set);
         let delete = Delete::builder().table_name(&self.schedules).set_key(Some(key)).build();
-        let delete = delete.map_err(sdk(format!("take {id} out of set {set}")))?;
+        let delete = delete.map_err(sdk(format!("remove {id} from set {set}")))?;
         Ok(TransactWriteItem::builder().delete(delete).build())
     }
 }

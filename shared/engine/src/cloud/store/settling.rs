@@ -1,5 +1,5 @@
-//! Settling: what a change writes on runs that are on their way, so that nobody launches them by what
-//! was before it.
+//! Settling: what a change writes to runs that are on their way, so that no launcher launches them
+//! by the definition before the change.
 
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{self, Instant};
@@ -12,18 +12,18 @@ use crate::cloud::store::tables::EXPIRES_AT;
 use crate::fault::Fault;
 
 impl Store {
-    /// The runs of a schedule that have not ended, from `from` on, as they are at this moment.
+    /// The runs of a schedule from `from` on that have not ended, read consistently.
     pub async fn unended_runs(
         &self,
         schedule: &ScheduleId,
         from: Instant,
     ) -> Result<Vec<Run>, Fault> {
         let wanted = [Status::Enqueued, Status::Queued, Status::Started];
-        // A tilde sorts behind every time.
+        // A tilde sorts after every time.
         self.runs_between(schedule, &instant::text(from), "~", &wanted, usize::MAX).await
     }
 
-    /// Records that a fire will not launch, by the word of `revision`.
+    /// Cancels an unlaunched run, by the definition of `revision`.
     pub async fn cancel_run(
         &self,
         id: &RunId,
@@ -40,14 +40,15 @@ impl Store {
         self.update_run(id, unlaunched(update), conditions::RUN_IS_UNLAUNCHED, "cancel run").await
     }
 
-    /// Records that `revision` has this fire too, so that no launcher judges it by an older one.
+    /// Confirms an unlaunched run under `revision`, so that no launcher decides about it by an
+    /// older one.
     pub async fn confirm_run(&self, id: &RunId, revision: u64) -> Result<bool, Fault> {
         let update = unlaunched(Update::default().set("revision", number(revision)));
         self.update_run(id, update, conditions::RUN_IS_UNLAUNCHED, "confirm run").await
     }
 
-    /// Records that a run which is in a launcher's hands met `revision`: if it comes back from
-    /// there, nobody claims it by an older one.
+    /// Marks a run that a launcher holds with `revision`. If the launcher gives the run back, no
+    /// launcher can claim it by an older revision.
     pub async fn settle_started_run(&self, id: &RunId, revision: u64) -> Result<bool, Fault> {
         let update = unlaunched(Update::default().set("settled_by", number(revision)))
             .given(":started", text(Status::Started.as_str()));
@@ -55,13 +56,13 @@ impl Store {
     }
 
     /// Marks the run so that a launcher which read the schedule ahead reads it again. For changes
-    /// that leave the definition as it is.
+    /// that do not raise the revision.
     pub async fn invalidate_preread(&self, id: &RunId) -> Result<bool, Fault> {
         let update = unlaunched(Update::default().set("settled_by", number(0)))
             .given(":started", text(Status::Started.as_str()));
-        // The revision that a change of the definition wrote there says more.
+        // A mark that a change of the definition wrote is stricter, and stays.
         let condition =
             format!("{} AND {}", conditions::RUN_IS_UNENDED, conditions::NO_CHANGE_MET_IT);
-        self.update_run(id, update, &condition, "invalidate what was read ahead of").await
+        self.update_run(id, update, &condition, "invalidate the pre-read schedule of").await
     }
 }

@@ -1,8 +1,9 @@
-//! Statements: conditional writes, many to a call.
+//! Statements: conditional writes in PartiQL, many to a call.
 //!
-//! DynamoDB bills and judges each as the call it stands for. They are the fast way, never the only
-//! one: what a statement did not clearly do is asked again by the call that knows every answer, so
-//! that a batch which failed, in part or as a whole, or may not be sent, costs time and nothing else.
+//! DynamoDB bills and checks each statement like the single call that it replaces. Statements are
+//! the fast way, never the only one. If it is not certain that a statement took effect, the single
+//! call is made, which can read every answer. So a batch that fails, in part or as a whole, or is
+//! not permitted, costs time and nothing else.
 
 use std::mem;
 
@@ -24,11 +25,11 @@ use super::{Item, Store, conditions, number, part_key, run_key, text};
 use crate::cloud::store::tables::CLOCK;
 use crate::fault::Fault;
 
-/// BatchExecuteStatement takes no more.
+/// BatchExecuteStatement takes no more statements.
 pub(crate) const MAX_STATEMENTS: usize = 25;
-/// Fewer are not worth another way.
+/// Fewer statements are left to single calls.
 const MIN_STATEMENTS: usize = 2;
-/// Calls under way at once, each with some writes: enough to hide the latency of DynamoDB.
+/// Calls made concurrently: enough to hide the latency of DynamoDB.
 const CONCURRENCY: usize = 8;
 
 /// A write in PartiQL.
@@ -38,30 +39,30 @@ pub(crate) struct Statement {
     parameters: Vec<AttributeValue>,
 }
 
-/// What came of a statement.
+/// The answer to a statement.
 #[derive(Debug)]
 pub(crate) enum Said {
-    /// It is done, and this is the item now, if it was asked for.
+    /// The statement took effect; the item as it is now, if it was asked for.
     Done(Option<Item>),
-    /// Its condition does not hold.
+    /// The condition did not hold.
     Refused,
-    /// It may be done or not.
+    /// It is unknown whether the statement took effect.
     Nothing,
 }
 
-/// Where a clock shall stand.
+/// The move of a clock.
 pub struct Advance<'a> {
-    /// As it was read.
+    /// The clock as it was read.
     pub clock: &'a Clock,
-    /// Its next fire.
+    /// The next fire.
     pub next: Option<Instant>,
-    /// The newest fire that was dealt with.
+    /// The newest fire that was handled.
     pub newest: Option<&'a RunId>,
 }
 
 impl Store {
-    /// Records fires that no tick has recorded, 25 to a call; what a call leaves open goes alone.
-    /// Answers for each, in order.
+    /// Records fires, 25 to a call. A fire for which the call has no clear answer is recorded by a
+    /// single call. Answers for each fire, in order.
     pub async fn put_runs(&self, runs: &[&Run]) -> Vec<Result<Put, Fault>> {
         let statement = |run: &&Run| {
             let item = self.run_item(run);
@@ -71,7 +72,7 @@ impl Store {
         let each = runs.iter().zip(said).map(|(run, said)| async move {
             match said {
                 Said::Done(_) => Ok(Put::New),
-                // The single call tells whose it is.
+                // The single call returns the stored record.
                 Said::Refused | Said::Nothing => {
                     let _turn = self.writes.turn().await;
                     self.put_run(run).await
@@ -81,8 +82,9 @@ impl Store {
         join_all(each).await
     }
 
-    /// Moves clocks, 25 to a call; what a call leaves open goes alone. Answers for each, in order:
-    /// `false`, another tick or an edit moved it first.
+    /// Advances clocks, 25 to a call. A clock for which the call has no clear answer is advanced by
+    /// a single call. Answers for each clock, in order; `false`: another tick or an edit changed it
+    /// first.
     pub async fn advance_all(&self, advances: &[Advance<'_>]) -> Vec<Result<bool, Fault>> {
         let statements = advances.iter().map(|advance| self.advance_statement(advance));
         let said = self.execute_all(statements.collect()).await;
@@ -99,8 +101,8 @@ impl Store {
         join_all(each).await
     }
 
-    /// Executes statements, 25 to a call, as many calls at once as the gate lets through. Answers
-    /// for each, in order.
+    /// Executes statements, 25 to a call; the gate limits how many calls are made at once. Answers
+    /// for each statement, in order.
     async fn execute_all(&self, mut statements: Vec<Statement>) -> Vec<Said> {
         let mut calls = Vec::new();
         while !statements.is_empty() {
@@ -133,7 +135,8 @@ impl Store {
         update_where(&self.runs, update, run_key(id), condition, given)
     }
 
-    /// Executes up to 25 statements, in no order. Too few of them are not executed at all.
+    /// Executes up to 25 statements, in no particular order. A batch of fewer than `MIN_STATEMENTS`
+    /// is not executed.
     pub(super) async fn execute(&self, statements: Vec<Statement>) -> Vec<Said> {
         let count = statements.len();
         let nothing = || (0..count).map(|_| Said::Nothing).collect();
@@ -159,7 +162,7 @@ impl Store {
             }
             Err(error) => {
                 let problem = aws_sdk_dynamodb::error::DisplayErrorContext(error);
-                debug!(%problem, "statements not executed");
+                debug!(%problem, "statement batch failed: falling back to single calls");
                 nothing()
             }
         }
@@ -175,7 +178,7 @@ fn read(response: BatchStatementResponse) -> Said {
 }
 
 impl Statement {
-    /// The same, answered with the whole item as it is afterwards.
+    /// Asks for the whole item as it is after the write.
     pub(super) fn returning_all(mut self) -> Statement {
         self.text.push_str(" RETURNING ALL NEW *");
         self
@@ -183,20 +186,20 @@ impl Statement {
 }
 
 impl Default for Statement {
-    /// One that DynamoDB refuses by itself.
+    /// An invalid statement, which DynamoDB refuses without affecting the others of its batch.
     fn default() -> Statement {
         Statement { text: "nothing".to_owned(), parameters: Vec::new() }
     }
 }
 
-/// The same item is the same text, each time.
+/// The attributes in a fixed order, so that the same item always makes the same statement text.
 fn sorted(item: Item) -> Vec<(String, AttributeValue)> {
     let mut attributes: Vec<_> = item.into_iter().collect();
     attributes.sort_by(|a, b| a.0.cmp(&b.0));
     attributes
 }
 
-/// Puts an item where there is none.
+/// Inserts an item, if there is none with its key.
 fn insert(table: &str, item: Item) -> Statement {
     let attributes = sorted(item);
     let names: Vec<_> = attributes.iter().map(|(name, _)| format!("'{name}': ?")).collect();
@@ -206,7 +209,8 @@ fn insert(table: &str, item: Item) -> Statement {
     }
 }
 
-/// Updates an item of this key where the condition, with what is given for it, holds.
+/// Updates the item with this key, if the condition holds; `given` are the parameters of the
+/// condition.
 fn update_where(
     table: &str,
     update: Update,

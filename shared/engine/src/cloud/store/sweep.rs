@@ -1,4 +1,5 @@
-//! The sweep: runs by the minute recovery looks at them, and how far it has come.
+//! The sweep: the index of runs by the minute in which recovery looks at them, and recovery's
+//! bookmark.
 
 use belfry_core::id::RunId;
 use belfry_core::instant::{self, Instant};
@@ -15,13 +16,14 @@ use crate::cloud::store::tables::{
 use crate::fault::{Fault, sdk};
 
 impl Store {
-    /// The minute recovery looks at a run that wants it at `look_at`, and the run's shard.
+    /// The key of the sweep index: the minute in which recovery looks at the run, no earlier than
+    /// `look_at`, and the shard of the run.
     pub(super) fn sweep_bucket(&self, id: &RunId, look_at: Instant) -> String {
         let minute = look_at.duration_round_up(Duration::minutes(1)).unwrap_or(look_at);
         bucket(minute, id.schedule_id.shard(self.due_shards))
     }
 
-    /// The runs to look at in `minute`, as they are at this moment.
+    /// The runs that recovery looks at in `minute`, read consistently.
     pub async fn swept_runs(
         &self,
         minute: Instant,
@@ -47,15 +49,15 @@ impl Store {
         Ok(found)
     }
 
-    /// Has recovery look at a run again, not before `look_at`.
+    /// Makes recovery look at a run again, no earlier than `look_at`.
     pub async fn look_again(&self, id: &RunId, look_at: Instant) -> Result<(), Fault> {
         let update = Update::default().set(SWEEP, text(self.sweep_bucket(id, look_at)));
-        self.update_run(id, update, conditions::RUN_EXISTS, "look again at").await?;
+        self.update_run(id, update, conditions::RUN_EXISTS, "schedule the next sweep of").await?;
         Ok(())
     }
 
-    /// Counts an attempt to recover a run and makes it claimable. `false`: somebody works on it
-    /// after all.
+    /// Counts an attempt to recover a run and makes the run claimable. `false`: the run has changed
+    /// since recovery read it.
     pub async fn recover_run(
         &self,
         seen: &Run,
@@ -80,7 +82,7 @@ impl Store {
         self.update_run(&seen.id, update, conditions::RUN_IS_AS_READ, "recover run").await
     }
 
-    /// Gives up on a run that never launched. `false`: it launched or ended after all.
+    /// Abandons a run that never launched. `false`: it has launched or ended meanwhile.
     pub async fn abandon_run(
         &self,
         id: &RunId,
@@ -96,7 +98,7 @@ impl Store {
         self.update_run(id, unlaunched(update), conditions::RUN_IS_UNLAUNCHED, "abandon run").await
     }
 
-    /// The last minute recovery has swept.
+    /// The last minute that recovery has swept.
     pub async fn bookmark(&self) -> Result<Option<Instant>, Fault> {
         let answer = self
             .client
@@ -111,7 +113,7 @@ impl Store {
         Ok(swept.and_then(instant::parse))
     }
 
-    /// Moves the bookmark. Two recoveries may both do so: to sweep a minute twice does no harm.
+    /// Moves the bookmark. Two recoveries may do so at once: sweeping a minute twice does no harm.
     pub async fn move_bookmark(&self, swept_until: Instant) -> Result<(), Fault> {
         let mut item = bookmark_key();
         item.insert("swept_until".into(), text(instant::text(swept_until)));

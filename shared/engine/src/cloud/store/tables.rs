@@ -1,5 +1,5 @@
-//! The tables: one definition of keys, indexes and expiry for the code, the local system and the
-//! deploy template.
+//! The tables: the one definition of keys, indexes and expiry, used by the code, the local system
+//! and the test of the deploy template.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::SdkError;
@@ -14,36 +14,37 @@ use belfry_core::tick::share;
 use crate::fault::{Fault, sdk};
 use crate::settings::Settings;
 
-/// A table's shape.
+/// The shape of a table.
 pub struct Table {
-    /// Which setting names it.
+    /// The setting that has the name of the table.
     pub setting: &'static str,
-    /// Partition and sort key.
+    /// The partition key and the sort key.
     pub key: (Attribute, Attribute),
-    /// Its indexes, nearly all KEYS_ONLY: what an index carries is paid at every write.
+    /// The indexes. Nearly all are KEYS_ONLY, because every attribute of an index costs at every
+    /// write.
     pub indexes: &'static [Index],
-    /// The attribute that makes items expire.
+    /// The attribute by which items expire.
     pub expiry: Option<&'static str>,
 }
 
 /// A key attribute.
 #[derive(Clone, Copy)]
 pub struct Attribute {
-    /// Its name.
+    /// The name of the attribute.
     pub name: &'static str,
-    /// Whether it is a number; text otherwise.
+    /// Whether the attribute is a number; otherwise it is a string.
     pub number: bool,
 }
 
-/// An index's shape.
+/// The shape of an index.
 pub struct Index {
-    /// Its name.
+    /// The name of the index.
     pub name: &'static str,
-    /// Its partition key.
+    /// The partition key.
     pub partition: Attribute,
-    /// Its sort key.
+    /// The sort key.
     pub sort: Option<Attribute>,
-    /// What it carries besides keys: little enough for one write unit.
+    /// Attributes of the index beside its keys: few enough that an entry costs one write unit.
     pub carries: &'static [&'static str],
 }
 
@@ -51,46 +52,50 @@ const fn text(name: &'static str) -> Attribute {
     Attribute { name, number: false }
 }
 
-/// Of every table: which schedule.
+/// The schedule id, in `schedules` and `runs`.
 pub const SCHEDULE_ID: &str = "schedule_id";
-/// Of `schedules`: which part of the schedule.
+/// The sort key of `schedules`: the part of the schedule that the item holds.
 pub const PART: &str = "sk";
-/// The clock's part.
+/// The sort key of a clock.
 pub const CLOCK: &str = "clock";
-/// The spec's part.
+/// The sort key of a spec.
 pub const SPEC: &str = "spec";
-/// The part that ends a pause. It is in the due index at the time the pause ends.
+/// The sort key of the entry that ends a pause. It is in the due index at the time when the pause
+/// ends.
 pub const WAKE: &str = share::WAKE;
-/// What the parts of backfills begin with. They are in the due index while they go on.
+/// The prefix of the sort keys of backfills. A backfill is in the due index while it runs.
 pub const BACKFILL: &str = share::BACKFILL;
-/// What the parts of the change log begin with.
+/// The prefix of the sort keys of the change log.
 pub const CHANGE: &str = "change#";
-/// Recovery's own rows, under a name no schedule can have.
+/// The partition key of recovery's own rows, which no schedule id can be.
 pub const RECOVERY: &str = "#recovery";
-/// Of `due`: a share of the schedules; only clocks that may fire have it.
+/// The partition key of the index `due`: the shard of a schedule. Only entries that the tick must
+/// find have it.
 pub const DUE_SHARD: &str = "due_shard";
-/// Of `due`: when the clock wants to be looked at.
+/// The sort key of the index `due`: when the entry is due.
 pub const NEXT_RUN_AT: &str = "next_run_at";
-/// Of clocks: whose they are. The due index carries it, so that the tick serves owners in turn.
+/// The owner of a clock. The index `due` carries it, so that the tick can serve owners in turn.
 pub const OWNER: &str = "owner";
-/// Of `owner`: only specs have it, so that fires never write that index.
+/// The partition key of the index `owner`. Only specs have it, so that fires never write this
+/// index.
 pub const USER_ID: &str = "user_id";
-/// Of `runs`: the fire's nominal time, with its cause if it has one.
+/// The sort key of `runs`: the nominal time of the fire, and its cause if it has one.
 pub const RUN_AT: &str = "run_at";
-/// Of `sweep`: the minute to look at the run, and a shard.
+/// The partition key of the index `sweep`: the minute in which recovery looks at the run, and a
+/// shard.
 pub const SWEEP: &str = "sweep";
-/// Of `workflows`: which workflow.
+/// The partition key of `workflows`.
 pub const WORKFLOW_ID: &str = "workflow_id";
-/// Of `workflows`: which version.
+/// The sort key of `workflows`.
 pub const VERSION: &str = "version";
-/// When an item may be forgotten, in epoch seconds.
+/// When DynamoDB may delete the item, in epoch seconds.
 pub const EXPIRES_AT: &str = "expires_at";
 
-/// The index of clocks by when they are due.
+/// The index of clocks by the time when they are due.
 pub const DUE_INDEX: &str = "due";
-/// The index of schedules by who made them.
+/// The index of schedules by their owners.
 pub const OWNER_INDEX: &str = "owner";
-/// The index of runs by when to look at them.
+/// The index of runs by the minute in which recovery looks at them.
 pub const SWEEP_INDEX: &str = "sweep";
 
 /// All tables.
@@ -128,8 +133,8 @@ pub const TABLES: [Table; 3] = [
     },
 ];
 
-/// Makes the tables that are not there yet: for the local system and for tests. In AWS the deploy
-/// template does it.
+/// Creates the tables that do not exist, for the local system and for tests. In AWS the deploy
+/// template creates them.
 pub async fn create(client: &Client, settings: &Settings) -> Result<(), Fault> {
     let names = [&settings.schedules_table, &settings.runs_table, &settings.workflows_table];
     for (table, name) in TABLES.iter().zip(names) {

@@ -9,41 +9,41 @@ use super::{FORMAT, Item, Store, conditions, number, string, text};
 use crate::cloud::store::tables::{USER_ID, VERSION, WORKFLOW_ID};
 use crate::fault::{Fault, Unreadable, sdk};
 
-/// The answer to a version that was put.
+/// The answer to publishing a version.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Published {
-    /// It is there now.
+    /// The version is new.
     New,
-    /// It was there already, the same.
+    /// The version existed already, with the same content.
     Same,
-    /// It was there already, different: a version never changes.
+    /// The version existed already, with other content: a version never changes.
     Different,
 }
 
 /// A version without its definition, which may be large.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct VersionHead {
-    /// Its number.
+    /// The number of the version.
     pub version: u32,
-    /// Where it is launched.
+    /// The target that runs it.
     pub target: Target,
-    /// When a run of it counts as done.
+    /// When a run of this version counts as done.
     #[serde(default)]
     pub completion: Completion,
 }
 
-/// Some versions, newest first.
+/// One page of versions, newest first.
 pub struct Versions {
     /// The versions.
     pub items: Vec<VersionHead>,
-    /// The last of them, if there may be more.
+    /// The last version of this page, if there may be more.
     pub cursor: Option<u32>,
 }
-/// The number of the row that says whose a workflow is. Versions begin at 1.
+/// The number of the row that holds the owner of a workflow. Versions begin at 1.
 const OWNERSHIP: u32 = 0;
 
 impl Store {
-    /// Makes a workflow `owner`'s, unless it is somebody's already. Answers with whose it is.
+    /// Makes `owner` the owner of a workflow, unless it has one. Answers with the owner.
     pub async fn claim_workflow(&self, id: &WorkflowId, owner: &str) -> Result<String, Fault> {
         let doing = format!("claim workflow {id}");
         let mut item = version_key(id, OWNERSHIP);
@@ -54,12 +54,12 @@ impl Store {
             None => Ok(owner.to_owned()),
             Some(old) => {
                 let has = string(&old, USER_ID).map(str::to_owned);
-                has.ok_or_else(|| Fault::new(doing, Unreadable("its owner".to_owned())))
+                has.ok_or_else(|| Fault::new(doing, Unreadable("the owner".to_owned())))
             }
         }
     }
 
-    /// Whose a workflow is.
+    /// The owner of a workflow; `None` if there is no such workflow.
     pub async fn workflow_owner(&self, id: &WorkflowId) -> Result<Option<String>, Fault> {
         let answer = self
             .client
@@ -74,7 +74,7 @@ impl Store {
         Ok(answer.item.as_ref().and_then(|item| string(item, USER_ID)).map(str::to_owned))
     }
 
-    /// Writes a workflow version unless there is one.
+    /// Writes a workflow version, unless it exists.
     pub async fn publish_workflow(
         &self,
         id: &WorkflowId,
@@ -95,7 +95,7 @@ impl Store {
         })
     }
 
-    /// A workflow version.
+    /// One workflow version.
     pub async fn workflow(&self, id: &WorkflowId, version: u32) -> Result<Option<Workflow>, Fault> {
         let answer = self
             .client
@@ -109,7 +109,7 @@ impl Store {
         Ok(answer.item.map(read_workflow).transpose()?.map(|(_, workflow)| workflow))
     }
 
-    /// Some versions of a workflow older than `cursor`, newest first.
+    /// The next versions of a workflow that are older than `cursor`, newest first.
     pub async fn workflow_versions(
         &self,
         id: &WorkflowId,
@@ -142,7 +142,7 @@ impl Store {
         Ok(Versions { items, cursor })
     }
 
-    /// The newest version of a workflow.
+    /// The newest version of a workflow, with its number.
     pub async fn newest_workflow(&self, id: &WorkflowId) -> Result<Option<(u32, Workflow)>, Fault> {
         let answer = self
             .client
@@ -170,7 +170,7 @@ fn version_key(id: &WorkflowId, version: u32) -> Item {
 fn read_workflow(item: Item) -> Result<(u32, Workflow), Fault> {
     let unreadable = |what: &str| Fault::new("read workflow", Unreadable(what.to_owned()));
     let version = item.get(VERSION).and_then(|v| v.as_n().ok()?.parse().ok());
-    let version = version.ok_or_else(|| unreadable("its version"))?;
+    let version = version.ok_or_else(|| unreadable("the version"))?;
     let workflow = serde_dynamo::from_item(item).map_err(|e| unreadable(&e.to_string()))?;
     Ok((version, workflow))
 }

@@ -1,8 +1,8 @@
-//! The guard of HTTP targets: no connection goes to an address a target may not have.
+//! The guard of HTTP targets: no connection goes to an address that a target may not have.
 //!
-//! A URL that names an address is judged by it. A name is resolved by us, what it may not resolve to
-//! is left out, and the connection goes to what is left: there is no second look-up that could
-//! answer otherwise.
+//! If a URL contains an address, the guard checks that address. If it contains a name, the guard
+//! resolves the name, drops the addresses that are not allowed, and connects to one of the others.
+//! There is no second look-up that could give another answer.
 
 use std::error::Error;
 use std::fmt;
@@ -15,7 +15,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 
-/// Clients that reach only what they may.
+/// HTTP clients that connect only to allowed addresses.
 pub(crate) struct Guard {
     reachable: Reachable,
     timeout: Duration,
@@ -29,14 +29,14 @@ impl Guard {
         Guard { reachable: reachable.clone(), timeout, tls, plain }
     }
 
-    /// The client for a URL, and the URL as it is understood.
+    /// The client for a URL, and the URL as the client understands it.
     pub(crate) fn admit(&self, url: &str) -> Result<(&Client, Url), String> {
         let (url, tls) = judge(url, &self.reachable)?;
         Ok((self.client(tls)?, url))
     }
 
-    /// Made when it is first used: it reads every certificate of the machine, and most functions
-    /// call no target.
+    /// The client is made when it is first used: it reads every certificate of the machine, and
+    /// most functions call no target.
     fn client(&self, tls: bool) -> Result<&Client, String> {
         let place = if tls { &self.tls } else { &self.plain };
         if let Some(made) = place.get() {
@@ -45,7 +45,7 @@ impl Guard {
         let client = Client::builder()
             .timeout(self.timeout)
             .redirect(Policy::none())
-            // A proxy would look names up by itself.
+            // A proxy would resolve names by itself.
             .no_proxy()
             .https_only(tls)
             .dns_resolver(Resolver { reachable: self.reachable.clone(), tls })
@@ -56,13 +56,13 @@ impl Guard {
     }
 }
 
-/// What is wrong with the URL of a target, as far as it can be said without looking its name up.
+/// What is wrong with the URL of a target, as far as it can be said without resolving its name.
 pub(crate) fn problem(url: &str, reachable: &Reachable) -> Option<String> {
     judge(url, reachable).err()
 }
 
-/// The URL as the client will understand it, with octal, hexadecimal and short addresses written
-/// out, and whether it is over TLS.
+/// The URL as the client will understand it, with octal, hexadecimal and short addresses
+/// normalised, and whether it uses TLS.
 fn judge(text: &str, reachable: &Reachable) -> Result<(Url, bool), String> {
     let url = Url::parse(text).map_err(|problem| format!("is not a URL: {problem}"))?;
     let tls = match url.scheme() {
@@ -89,7 +89,7 @@ impl Unreachable {
         Unreachable(host.to_owned())
     }
 
-    /// Whether this is what a request failed of.
+    /// Whether a request failed because of this error.
     pub(super) fn is_behind(error: &(dyn Error + 'static)) -> bool {
         let mut cause = Some(error);
         while let Some(error) = cause {
@@ -104,7 +104,7 @@ impl Unreachable {
 
 impl fmt::Display for Unreachable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is not an address that targets may have here", self.0)
+        write!(f, "{} is not an address that targets may have in this deployment", self.0)
     }
 }
 
@@ -187,7 +187,7 @@ mod tests {
         check("http://8.8.8.8/", &["127.0.0.0/8"], false);
         check("http://127.0.0.1:80/", &["127.0.0.0/8"], true);
         check("http://2130706433/", &["127.0.0.0/8"], true);
-        // Judged by what it resolves to.
+        // The address is checked when the name is resolved.
         check("http://localhost/", &["127.0.0.0/8"], true);
         check("https://10.0.0.1/", &["127.0.0.0/8"], false);
         check("ftp://127.0.0.1/", &["127.0.0.0/8"], false);

@@ -1,4 +1,4 @@
-//! HTTP targets: a signed POST, whose answer may end the run at once.
+//! HTTP targets: a signed POST whose answer may end the run at once.
 
 use std::time::Duration;
 
@@ -15,14 +15,14 @@ use super::guard::{Guard, Unreachable};
 use super::{Accepted, Refused};
 use crate::settings::Settings;
 
-/// More of an answer is not read: a run record keeps little of it.
+/// The most bytes read of an answer: a run record keeps little of it.
 const MAX_ANSWER: usize = 64 * 1024;
 
-/// With so many calls under way, one more waits for a connection that is free again: to open one takes
-/// longer than most calls do.
+/// The number of concurrent calls beyond which a call waits for a connection to become free:
+/// opening one takes longer than most calls.
 const CONNECTIONS: usize = 128;
-/// After that it opens one all the same: the targets are slow.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// How long a call waits for a free connection. After that it opens one: the targets are slow.
+const MAX_CONNECTION_WAIT: Duration = Duration::from_millis(100);
 
 pub(super) struct Http {
     pub(super) guard: Guard,
@@ -38,7 +38,8 @@ impl Http {
         Http { guard, signing_key: settings.signing_key.0.clone(), connections }
     }
 
-    /// Posts `body`. A 2xx accepts the run; what may pass is retried, what will not pass is not.
+    /// Posts `body`. A 2xx answer accepts the run. A transient error may be retried; a permanent
+    /// one may not.
     pub(super) async fn post(
         &self,
         url: &str,
@@ -62,7 +63,8 @@ impl Http {
         if let Some(token) = run_token {
             request = request.header("Belfry-Run-Token", token);
         }
-        let _connection = tokio::time::timeout(PATIENCE, self.connections.acquire()).await;
+        let _connection =
+            tokio::time::timeout(MAX_CONNECTION_WAIT, self.connections.acquire()).await;
         let answer = request.send().await.map_err(|error| {
             let error = error.without_url();
             let text = aws_sdk_dynamodb::error::DisplayErrorContext(&error).to_string();
@@ -91,8 +93,8 @@ impl Http {
     }
 }
 
-/// `HMAC-SHA256(key, timestamp + "." + body)` in hex: the timestamp is signed so that a recorded
-/// request cannot be sent again later.
+/// `HMAC-SHA256(key, timestamp + "." + body)` in hex. The timestamp is part of the signature so
+/// that a recorded request cannot be sent again later.
 pub(super) fn sign(key: &str, timestamp: &str, body: &str) -> String {
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key.as_bytes()) else {
         unreachable!("HMAC takes keys of any length")
@@ -115,8 +117,8 @@ async fn read(mut answer: Response) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// `{"status", "result", "error", "external_run_id"}`, all optional; any other 2xx answer is a
-/// plain yes.
+/// Reads `{"status", "result", "error", "external_run_id"}`, all optional. Any other 2xx answer
+/// accepts the run and says no more.
 fn accepted(text: &str) -> Accepted {
     let Ok(Value::Object(mut fields)) = serde_json::from_str(text) else {
         return Accepted::default();
@@ -172,7 +174,7 @@ mod tests {
                 let (stream, _) = listener.accept().await.unwrap();
                 counted.fetch_add(1, Ordering::SeqCst);
                 let (mut request, mut read) = ([0; 4096], 0);
-                // An answer ahead of the request is none.
+                // An answer before the whole request was read would not count as its answer.
                 while !request[..read].ends_with(b"{}") {
                     stream.readable().await.unwrap();
                     match stream.try_read(&mut request[read..]) {

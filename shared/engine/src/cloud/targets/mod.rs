@@ -1,4 +1,5 @@
-//! Targets: where runs are launched, each by a real call that carries the idempotency key.
+//! Targets: the services that run workflows. Each launch is one real call that carries the
+//! idempotency key.
 
 mod aws;
 mod guard;
@@ -21,7 +22,7 @@ use crate::cloud::run_token;
 use crate::cloud::signed::{self, Client};
 use crate::settings::{Secret, Settings};
 
-/// The clients of every kind of target.
+/// The clients of all kinds of targets.
 pub struct Targets {
     http: http::Http,
     sqs: aws_sdk_sqs::Client,
@@ -31,30 +32,31 @@ pub struct Targets {
     run_token_key: Secret,
 }
 
-/// A launch that was accepted.
+/// The answer of a target that accepted a launch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Accepted {
-    /// The executor's name for the run.
+    /// The id that the executor gave the run.
     pub external_run_id: Option<String>,
-    /// Whether keeping that name is worth a write: the executor chose to tell it.
+    /// Whether the executor chose to report that id; only then is the id worth a write.
     pub told: bool,
-    /// A terminal state, if the target gave one at once.
+    /// A terminal status, if the target has ended the run already.
     pub status: Option<Status>,
-    /// What it answered.
+    /// The result of the run.
     pub result: Option<Value>,
-    /// What it says went wrong.
+    /// The error of the run.
     pub error: Option<String>,
 }
 
-/// A launch that was not accepted.
+/// Why a launch was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refused {
-    /// Whether another try may go better.
+    /// Whether another attempt may succeed.
     pub retryable: bool,
-    /// Whether the target may have it all the same: it was asked, and its answer not heard.
+    /// Whether the target may have received the run all the same: the request was sent, and no
+    /// answer came.
     pub unheard: bool,
-    /// What the target said, or what kept us from asking.
+    /// What the target answered, or why it could not be called.
     pub message: String,
 }
 
@@ -72,18 +74,18 @@ impl Refused {
     }
 }
 
-/// What is launched.
+/// What a target is called with.
 pub struct Launch<'a> {
-    /// The record of the run, freshly claimed.
+    /// The record of the run, just claimed.
     pub run: &'a Run,
-    /// Its schedule.
+    /// The schedule of the run.
     pub schedule: &'a Schedule,
-    /// What it runs.
+    /// The workflow version that the run executes.
     pub workflow: &'a Workflow,
 }
 
 impl Launch<'_> {
-    /// What the target receives.
+    /// The body that the target receives.
     fn body(&self, token: Option<&str>) -> Value {
         let Schedule { clock, spec } = self.schedule;
         let id = &self.run.id;
@@ -117,12 +119,12 @@ impl Launch<'_> {
 }
 
 impl Targets {
-    /// Clients that reach only what targets may be.
+    /// The HTTP clients that connect only to allowed addresses.
     pub(crate) fn guard(&self) -> &Guard {
         &self.http.guard
     }
 
-    /// Clients for every kind of target. They connect when they are first used.
+    /// Clients for all kinds of targets. They connect when they are first used.
     pub fn new(sdk: &SdkConfig, settings: &Settings) -> Targets {
         Targets {
             http: http::Http::new(settings),
@@ -141,7 +143,7 @@ impl Targets {
         now: instant::Instant,
     ) -> Result<Accepted, Refused> {
         let key = launch.run.id.idempotency_key();
-        // Only an executor whose word is waited for gets the means to give it.
+        // Only an executor that must report the end gets a token to report with.
         let tracked = launch.workflow.completion == Completion::Tracked;
         let token = tracked.then(|| run_token::make(&self.run_token_key, &launch.run.id)).flatten();
         let body = launch.body(token.as_deref()).to_string();
