@@ -1,4 +1,4 @@
-//! Backfills, asked for, looked at and cancelled.
+//! Backfills: starting, previewing, reading and cancelling them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,25 +20,26 @@ use crate::schedules::input::check_size;
 use crate::schedules::lookup::load;
 use crate::schedules::refusal::Refusal;
 
-/// What a caller asks of a backfill.
+/// What a caller asks for in a backfill.
 pub(crate) struct Asked {
-    /// The first fire it may have.
+    /// The beginning of the window; a fire at this instant is included.
     pub from: Instant,
-    /// The last.
+    /// The end of the window; a fire at this instant is included.
     pub to: Instant,
-    /// In which order they run.
+    /// The order in which the fires run.
     pub order: Order,
-    /// How many at once.
+    /// How many runs there may be at once; 1 if the caller names none.
     pub max_concurrent: Option<u64>,
-    /// Whether fires that ran by themselves run again.
+    /// Whether fires that have run already are run again.
     pub rerun: bool,
-    /// What its runs are given instead of the schedule's payload.
+    /// The payload of its runs, if not the schedule's payload.
     pub payload: Option<Value>,
-    /// Tells backfills of the same fires apart.
+    /// A name that distinguishes two backfills of the same window.
     pub name: Option<String>,
 }
 
-/// Begins a backfill, or finds the one begun by the same request before.
+/// Starts a backfill. If the same request started one before, answers with that one; the flag says
+/// whether the backfill is new.
 pub(crate) async fn start(
     app: &App,
     caller: &Caller,
@@ -57,12 +58,12 @@ pub(crate) async fn start(
     let log = Change { changes: vec![change], ..entry(&clock, caller, Verb::Backfilled, now) };
     let new = app.store.create_backfill(id, &backfill, now, &log).await? == Saved::Yes;
     if new && let Err(fault) = go_on(app, id, &backfill.backfill_id, now).await {
-        warn!(schedule_id = %id, %fault, "backfill waits for a tick");
+        warn!(schedule_id = %id, %fault, "backfill step failed: the next tick repeats it");
     }
     Ok((new, one_backfill(app, caller, id, &backfill.backfill_id).await?))
 }
 
-/// What a backfill would do, without doing so.
+/// What a backfill would do, without starting it.
 pub(crate) async fn preview_backfill(
     app: &App,
     caller: &Caller,
@@ -88,7 +89,7 @@ pub(crate) async fn preview_backfill(
     }))
 }
 
-/// One backfill.
+/// One backfill of the caller's schedule.
 pub(crate) async fn one_backfill(
     app: &App,
     caller: &Caller,
@@ -112,7 +113,8 @@ pub(crate) async fn backfills(
     Ok(json!({"items": items}))
 }
 
-/// Cancels a backfill: after this returns, nothing more of it launches. What launched goes on.
+/// Cancels a backfill. After this returns, it launches no more runs. Runs that have launched
+/// continue.
 pub(crate) async fn cancel_backfill(
     app: &App,
     caller: &Caller,
@@ -137,7 +139,7 @@ async fn owned(
     found.filter(|found| found.owner == clock.owner).ok_or(Refusal::NotFound("backfill"))
 }
 
-/// The backfill a caller asks for, and its fires.
+/// The backfill that a caller asks for, and its fires.
 async fn plan(
     app: &App,
     caller: &Caller,
@@ -185,7 +187,7 @@ async fn plan(
         return Err(Refusal::invalid("to", message));
     };
     if fires.is_empty() {
-        return Err(Refusal::invalid("from", "the schedule has no fire from then to the end"));
+        return Err(Refusal::invalid("from", "the schedule has no fire in this window"));
     }
     Ok((Backfill { total: fires.len() as u64, ..backfill }, fires))
 }

@@ -1,4 +1,4 @@
-//! Pausing and resuming many schedules at once, a bounded number a call.
+//! Pausing and resuming many schedules, a bounded number in each call.
 
 use belfry_core::id::ScheduleId;
 use belfry_core::schedule::Catchup;
@@ -11,28 +11,29 @@ use crate::schedules::caller::Caller;
 use crate::schedules::pause::{pause, resume};
 use crate::schedules::refusal::Refusal;
 
-/// Schedules changed in one call: each settles its fires, and a caller waits.
+/// Schedules changed in one call: each change settles its fires, while the caller waits.
 pub(crate) const MAX_CHANGED: usize = 50;
-/// Changes under way at once.
+/// Changes made concurrently.
 const CONCURRENCY: usize = 8;
 
-/// What to do to each schedule.
+/// What is done to each schedule.
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
-    /// Pause it, with a note.
+    /// Pause it.
     Pause {
-        /// Why.
+        /// Why, for the people who look at the schedule.
         note: Option<String>,
     },
     /// Resume it.
     Resume {
-        /// How to catch up, if not by its own policy.
+        /// The catch-up policy, if not the schedule's own.
         catchup: Option<Catchup>,
     },
 }
 
-/// Pauses or resumes the schedules that are wanted. `dry_run` only counts them. What is so already is
-/// matched and not changed; a schedule that cannot be changed does not stop the others.
+/// Pauses or resumes the schedules that match. `dry_run` only counts them. A schedule that is in
+/// the wanted state already counts as matched, not as changed. A schedule that cannot be changed
+/// does not stop the others.
 pub(crate) async fn bulk(
     app: &App,
     caller: &Caller,
@@ -48,7 +49,7 @@ pub(crate) async fn bulk(
     let to_change = others.len();
     let mut failed = Vec::new();
     if !dry_run {
-        // Boxed: fifty of the largest futures there are.
+        // Boxed: these are up to fifty of the largest futures in the engine.
         let changes = others.into_iter().map(|id| change(app, caller, id, &action).boxed());
         let changes: Vec<_> = changes.collect();
         let outcomes: Vec<Option<Value>> =
@@ -64,7 +65,7 @@ pub(crate) async fn bulk(
     }))
 }
 
-/// Changes one schedule; answers with what went wrong, if something did.
+/// Changes one schedule. Answers with the error, if there is one.
 async fn change(app: &App, caller: &Caller, id: &ScheduleId, action: &Action) -> Option<Value> {
     let changed = match action {
         Action::Pause { note } => pause(app, caller, id, note.clone(), None, None).await,
@@ -76,7 +77,7 @@ async fn change(app: &App, caller: &Caller, id: &ScheduleId, action: &Action) ->
     }
 }
 
-/// A fault is the operator's to read, not the caller's.
+/// The message for the caller. The text of a fault is for the operator: it goes into the log.
 fn told(refusal: &Refusal) -> String {
     match refusal {
         Refusal::Fault(fault) => {

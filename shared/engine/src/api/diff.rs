@@ -1,4 +1,4 @@
-//! What a save would do, without doing it.
+//! What a save would change, without saving.
 
 use belfry_core::id::ScheduleId;
 use belfry_core::instant::{self, Instant};
@@ -16,7 +16,7 @@ use crate::schedules::input::{check_size, payload, read};
 use crate::schedules::lookup::{check_revision, load, owned, resolve_version};
 use crate::schedules::refusal::Refusal;
 
-/// What a put of `body` would do.
+/// What a PUT of `body` would change.
 pub(crate) async fn diff_put(
     app: &App,
     caller: &Caller,
@@ -37,7 +37,7 @@ pub(crate) async fn diff_put(
     diff(app, caller, id, old, definition, created_at).await
 }
 
-/// What a patch with `body` would do.
+/// What a PATCH with `body` would change.
 pub(crate) async fn diff_patch(
     app: &App,
     caller: &Caller,

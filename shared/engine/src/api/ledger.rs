@@ -1,4 +1,4 @@
-//! The ledger and the change log of a schedule, read.
+//! Reading the ledger and the change log of a schedule.
 
 use belfry_core::id::ScheduleId;
 use belfry_core::instant::{self, Instant};
@@ -12,10 +12,11 @@ use crate::schedules::ledger::{MAX_FIRES, reconcile};
 use crate::schedules::lookup::load;
 use crate::schedules::refusal::Refusal;
 
-/// The window of a ledger nobody asked a beginning of.
+/// The length of the window if the caller names no beginning.
 const WINDOW: Duration = Duration::hours(24);
 
-/// What became of every fire of a schedule from `from` (a day before `to`) to `to` (now).
+/// What happened to every fire of a schedule between `from` (default: a day before `to`) and `to`
+/// (default: now).
 pub(crate) async fn ledger(
     app: &App,
     caller: &Caller,
@@ -38,7 +39,7 @@ pub(crate) async fn ledger(
     Ok(ledger.ok_or_else(too_many)?.view(from, to))
 }
 
-/// Who changed what, when, newest first.
+/// The entries of the change log, newest first.
 pub(crate) async fn changes(
     app: &App,
     caller: &Caller,

@@ -1,4 +1,4 @@
-//! Reading schedules.
+//! Reading schedules: one with its statistics, or a page of those that match.
 
 use belfry_core::id::{ScheduleId, WorkflowId};
 use belfry_core::instant::Instant;
@@ -17,33 +17,34 @@ use crate::schedules::caller::Caller;
 use crate::schedules::lookup::load;
 use crate::schedules::refusal::Refusal;
 
-/// Schedules looked at in one call: a filter that few fit must not read them all.
+/// Schedules read in one call: a filter that matches few schedules must not read all of them.
 pub(super) const MAX_LOOKED_AT: usize = 2000;
 
-/// Which schedules are wanted.
+/// The filter and the page that a caller asks for.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
-    /// Only those doing this.
+    /// Only schedules with this status.
     pub status: Option<Status>,
-    /// Only those that launch this.
+    /// Only schedules of this workflow.
     pub workflow_id: Option<WorkflowId>,
-    /// Only those with this tag, or with this tag and value.
+    /// Only schedules with this tag, or with this tag and value.
     pub tag: Option<(String, Option<String>)>,
-    /// How many of each schedule's newest runs are told of; 0 for none, they cost a query each.
+    /// How many of each schedule's newest runs are shown. 0 shows none and saves a query per
+    /// schedule.
     pub recent: usize,
-    /// Whose.
+    /// Whose schedules are listed.
     pub whose: Whose,
-    /// At most so many.
+    /// The page size.
     pub limit: usize,
-    /// The name the previous page ended at.
+    /// The id of the last schedule of the previous page.
     pub cursor: Option<ScheduleId>,
 }
 
-/// Some schedules.
+/// One page of schedules.
 pub(crate) struct Listing {
-    /// As the API shows them.
+    /// The schedules, as the API shows them.
     pub items: Vec<Value>,
-    /// Where the next page begins.
+    /// The cursor of the next page; `None` if this is the last one.
     pub next_cursor: Option<String>,
 }
 
@@ -62,8 +63,8 @@ pub(crate) async fn one(
     Ok((Value::Object(schedule), clock.revision))
 }
 
-/// Warnings about what a schedule needs and is not there. They take a look at other tables, so that
-/// lists leave them out.
+/// Warnings about a workflow version or a schedule that this schedule needs and that does not
+/// exist. They cost reads of other items, so lists leave them out.
 async fn missing(app: &App, clock: &Clock, spec: &Spec) -> Result<Vec<Value>, Refusal> {
     let mut warnings = Vec::new();
     let mut warn = |code: &str, message: String| {
@@ -83,8 +84,8 @@ async fn missing(app: &App, clock: &Clock, spec: &Spec) -> Result<Vec<Value>, Re
     Ok(warnings)
 }
 
-/// The caller's schedules in the order of their names: a page begins behind a name, so that
-/// schedules made meanwhile neither repeat nor hide others.
+/// The caller's schedules in the order of their ids. A page begins after an id, not at a position,
+/// so schedules that are created meanwhile neither repeat nor hide others.
 pub(crate) async fn list(app: &App, caller: &Caller, wanted: &Wanted) -> Result<Listing, Refusal> {
     wanted.whose.check(caller)?;
     let now = app.now();
@@ -104,14 +105,15 @@ async fn shown(app: &App, clock: &Clock, spec: &Spec, recent: usize) -> Result<V
     Ok(Value::Object(schedule))
 }
 
-/// Some schedules that were looked for.
+/// The schedules that a search found.
 pub(super) struct Found {
     pub(super) schedules: Vec<Schedule>,
-    /// Behind which the search goes on; `None` if it is over.
+    /// The last schedule that was looked at, after which the search continues; `None` if it is
+    /// complete.
     pub(super) cursor: Option<Owned>,
 }
 
-/// The schedules that are wanted, as many as are wanted or as a call may look at.
+/// The schedules that match, up to the page size or up to the number that one call may read.
 pub(super) async fn find(
     app: &App,
     caller: &Caller,

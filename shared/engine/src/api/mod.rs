@@ -1,4 +1,4 @@
-//! The API: what its calls do (schedules, runs, sets, reads), and HTTP in front of it.
+//! The API: its operations on schedules, runs, sets and statistics, and HTTP in front of them.
 
 pub(crate) mod backfills;
 pub(crate) mod bulk;

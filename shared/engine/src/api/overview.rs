@@ -1,4 +1,5 @@
-//! The overview of a caller's schedules: the coming day, drift, failures, what was rescued.
+//! The overview of a caller's schedules: the fires of the coming day, drift, failures, and what
+//! recovery did.
 
 use belfry_core::id::RunId;
 use belfry_core::instant;
@@ -16,11 +17,11 @@ use crate::fault::Fault;
 use crate::schedules::caller::Caller;
 use crate::schedules::refusal::Refusal;
 
-/// Failed runs that are shown.
+/// The most failed runs that are shown.
 const FAILURES: usize = 20;
 
-/// What a caller's schedules are about to do and have done, bounded: `truncated` says that there is
-/// more.
+/// What the caller's schedules will do and have done. The number of schedules and runs that are
+/// read is bounded; `truncated` says that there are more.
 pub(crate) async fn overview(app: &App, caller: &Caller) -> Result<Value, Refusal> {
     let now = app.now();
     let (clocks, more_schedules) = some_clocks(app, caller, &Whose::Own).await?;
@@ -53,7 +54,7 @@ async fn runs_of(app: &App, clock: &Clock) -> Result<Vec<(RunId, Trace)>, Fault>
     newest(app, &clock.schedule_id, &clock.owner, OF_EACH, Some(app.now())).await
 }
 
-/// The newest runs that ended badly.
+/// The newest runs that failed or were abandoned.
 async fn failures(app: &App, each: &[Vec<(RunId, Trace)>]) -> Result<Vec<Value>, Fault> {
     let bad = |run: &Trace| matches!(run.status, Status::Failed | Status::Abandoned);
     let mut failed: Vec<_> = each.iter().flatten().filter(|(_, run)| bad(run)).collect();

@@ -1,4 +1,4 @@
-//! Runs: reading them, asking for one, and hearing how one ended.
+//! Runs: reading them, triggering one, and applying an executor's report.
 
 use belfry_core::id::{Cause, RunId, ScheduleId};
 use belfry_core::instant;
@@ -21,7 +21,7 @@ use crate::schedules::input::check_size;
 use crate::schedules::lookup::load;
 use crate::schedules::refusal::Refusal;
 
-/// One run.
+/// One run of the caller's.
 pub(crate) async fn one_run(app: &App, caller: &Caller, id: &RunId) -> Result<Value, Refusal> {
     Ok(owned_run(app, caller, id).await?.view())
 }
@@ -31,7 +31,8 @@ async fn owned_run(app: &App, caller: &Caller, id: &RunId) -> Result<Run, Refusa
     run.filter(|run| caller.acts_for(&run.owner)).ok_or(Refusal::NotFound("run"))
 }
 
-/// The bearer of a run's token, who speaks for its owner. `None`: the token is not the run's.
+/// The executor that holds a run's token; it acts for the run's owner. `None`: the token does not
+/// belong to this run.
 pub(crate) async fn executor(
     app: &App,
     id: &RunId,
@@ -44,7 +45,7 @@ pub(crate) async fn executor(
     Ok(Some(Caller::in_the_name_of(&run.owner)))
 }
 
-/// Some of a schedule's runs, newest first.
+/// One page of a schedule's runs, newest first.
 pub(crate) async fn history(
     app: &App,
     caller: &Caller,
@@ -53,25 +54,26 @@ pub(crate) async fn history(
 ) -> Result<Value, Refusal> {
     let Schedule { clock, .. } = load(app, caller, schedule).await?;
     let history = app.store.history(schedule, wanted).await?;
-    // Another owner may have had a schedule of this name before.
+    // A schedule of another owner may have had this id before.
     let own = history.runs.iter().filter(|run| run.owner == clock.owner);
     let items: Vec<_> = own.map(Run::view).collect();
     Ok(json!({"items": items, "next_cursor": history.cursor}))
 }
 
-/// What a caller asks of a run by hand.
+/// What a caller asks for when triggering a run by hand.
 pub(crate) struct Trigger {
-    /// Names the run: unique for each request.
+    /// An id that is unique for each request; the run is named after it.
     pub request_id: String,
-    /// A key of the caller's: asking again with it within a day is asking for the same run.
+    /// A key that the caller chose: asking again with the same key within a day asks for the same
+    /// run.
     pub idempotency_key: Option<String>,
-    /// What the run is given instead of the schedule's payload.
+    /// The payload of the run, if not the schedule's payload.
     pub payload: Option<Value>,
-    /// The overlap policy it is under instead of the schedule's.
+    /// The overlap policy of the run, if not the schedule's.
     pub overlap_policy: Option<Overlap>,
 }
 
-/// Runs a schedule now, beside its clock.
+/// Runs a schedule now, without moving its clock.
 pub(crate) async fn trigger(
     app: &App,
     caller: &Caller,
@@ -97,17 +99,17 @@ pub(crate) async fn trigger(
         Put::Unlaunched(run) => *run,
         Put::Beyond(_) => return Ok(owned_run(app, caller, &run.id).await?.view()),
     };
-    // At the moment of the record: asking again with the same key writes the same entry.
+    // The entry has the time of the record: asking again with the same key writes the same entry.
     let log = entry(&clock, caller, Verb::Triggered, run.enqueued_at);
     app.store.log_trigger(&Change { run_id: Some(run.id.clone()), ..log }).await?;
-    // If this fails the caller hears of it, and recovery finds the run all the same.
+    // If sending fails, the caller gets an error, and recovery finds the run and sends it.
     let sent = app.queue.send(&[Parcel::of(&run)], now).await;
     sent.into_iter().collect::<Result<(), _>>()?;
     info!(run_id = %run.id, by = caller.sub, "run triggered");
     Ok(run.view())
 }
 
-/// Takes an executor's word on a run. The same word again changes nothing.
+/// Applies an executor's report. Applying the same report again changes nothing.
 pub(crate) async fn feedback(
     app: &App,
     caller: &Caller,

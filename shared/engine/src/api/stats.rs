@@ -1,4 +1,4 @@
-//! Statistics of a schedule, and of all of a caller's, from their newest runs.
+//! Statistics of one schedule and of all schedules of a caller, from their newest runs.
 
 use std::collections::BTreeMap;
 
@@ -17,16 +17,16 @@ use crate::fault::Fault;
 use crate::schedules::caller::Caller;
 use crate::schedules::refusal::Refusal;
 
-/// Runs looked at for the statistics of one schedule.
+/// Runs read for the statistics of one schedule.
 const OF_ONE: usize = 1000;
-/// Schedules looked at for the statistics of a caller.
+/// Schedules read for the statistics of a caller.
 const SCHEDULES: usize = 200;
-/// Runs looked at of each of them.
+/// Runs read of each schedule for the statistics of a caller.
 pub(super) const OF_EACH: usize = 100;
-/// Queries under way at once.
+/// Queries made concurrently.
 pub(super) const CONCURRENCY: usize = 16;
 
-/// What the answer for one schedule says of its runs, beside the schedule itself.
+/// The statistics that the answer for one schedule has in addition to the schedule itself.
 pub(super) async fn of_schedule(app: &App, clock: &Clock) -> Result<Map<String, Value>, Fault> {
     let runs = traces(app, clock, OF_ONE, None).await?;
     Ok(object(&json!({
@@ -36,7 +36,7 @@ pub(super) async fn of_schedule(app: &App, clock: &Clock) -> Result<Map<String, 
     })))
 }
 
-/// What a list says of the newest `count` runs of a schedule whose time has come.
+/// The statistics that a list has of each schedule: its newest `count` runs whose time has come.
 pub(super) async fn in_short(
     app: &App,
     clock: &Clock,
@@ -50,7 +50,7 @@ pub(super) async fn in_short(
     })))
 }
 
-/// What schedules are doing and what became of their newest runs.
+/// How many schedules have each status, and what happened to their newest runs.
 pub(crate) async fn overall(app: &App, caller: &Caller, whose: &Whose) -> Result<Value, Refusal> {
     whose.check(caller)?;
     let now = app.now();
@@ -109,8 +109,8 @@ async fn traces(
     Ok(runs.into_iter().map(|(_, run)| run).collect())
 }
 
-/// The newest runs of `owner`'s schedule, of those up to `until` if it is given. What others had
-/// under the name is theirs.
+/// The newest runs of `owner`'s schedule, up to `until` if it is given. Runs that another owner had
+/// under the same id are left out.
 pub(super) async fn newest(
     app: &App,
     id: &ScheduleId,

@@ -1,4 +1,4 @@
-//! Whose schedules a call asks for.
+//! Whose schedules a call asks for: the caller's own, another owner's, or all.
 
 use belfry_core::guard::access::Scope;
 
@@ -8,25 +8,25 @@ use crate::fault::Fault;
 use crate::schedules::caller::Caller;
 use crate::schedules::refusal::Refusal;
 
-/// Schedules read at once while looking for those that are wanted.
+/// Schedules read in one query while looking for those that match.
 pub(super) const PAGE: usize = 50;
 
-/// Whose schedules are wanted.
+/// Whose schedules a call asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Whose {
-    /// The caller's own.
+    /// The caller's own schedules.
     Own,
-    /// Somebody's.
+    /// The schedules of this owner.
     Of(String),
-    /// Everybody's. A page begins behind a schedule and its owner.
+    /// The schedules of all owners. A page begins after a schedule and its owner.
     All {
-        /// Who owns the schedule the previous page ended at.
+        /// The owner of the last schedule of the previous page.
         after: Option<String>,
     },
 }
 
 impl Whose {
-    /// Only an admin may look at what others have.
+    /// Refuses a caller who asks for other owners' schedules without being an admin.
     pub(super) fn check(&self, caller: &Caller) -> Result<(), Refusal> {
         let allowed = match self {
             Whose::Own => true,
@@ -36,7 +36,7 @@ impl Whose {
         if allowed { Ok(()) } else { Err(Refusal::Forbidden(Scope::Admin)) }
     }
 
-    /// What a page that ends with this schedule is continued by.
+    /// The cursor that continues after a page whose last schedule is this one.
     pub(super) fn cursor(&self, (owner, id): &Owned) -> String {
         match self {
             Whose::All { .. } => format!("{id}~{}", hex::encode(owner.as_bytes())),
@@ -44,7 +44,7 @@ impl Whose {
         }
     }
 
-    /// Schedules of theirs from behind `cursor`, each with its owner.
+    /// The next schedules after `cursor`, each with its owner.
     pub(super) async fn some(
         &self,
         app: &App,

@@ -1,6 +1,6 @@
-//! Applying: a plan carried out. Workflow versions first, then schedules, those that others follow
-//! before those; deletes last, and only if the rest was done, so that nothing is taken away in favour
-//! of something that did not come.
+//! Carrying out the plan of a set: first workflow versions, then schedules (a schedule before those
+//! that follow it), then deletes. Deletes are made only if everything else was done, so that no
+//! schedule is deleted in favour of one that could not be created.
 
 use belfry_core::declare::set::declaration::{Declaration, Declared};
 use belfry_core::declare::set::plan::{Action, Item};
@@ -17,32 +17,32 @@ use crate::schedules::declare::{declare, withdraw};
 use crate::schedules::refusal::Refusal;
 use crate::schedules::workflows::publish;
 
-/// Schedules changed in one call: each settles its fires, and a caller waits. The rest is for the
-/// next call.
+/// Schedules changed in one call: each change settles its fires, while the caller waits. The next
+/// call makes the rest.
 const MAX_CHANGES: usize = 200;
-/// Changes under way at once.
+/// Changes made concurrently.
 const CONCURRENCY: usize = 8;
-/// Nothing is begun after so long: gateways give up after half a minute.
-const PATIENCE: Duration = Duration::seconds(15);
+/// No change begins later than this after the call began: gateways time out after half a minute.
+const MAX_DURATION: Duration = Duration::seconds(15);
 
-/// What became of a part of a plan.
+/// The outcome of one step of a plan.
 pub(super) enum Outcome {
-    /// It was done.
+    /// The step was done.
     Done,
-    /// There was nothing to do, or nothing was to be done.
+    /// The step needed no change, or was refused in the plan.
     Nothing,
-    /// It is not as it was planned from; nothing was done.
+    /// The schedule has changed since the plan was made; nothing was done.
     Conflict(String),
-    /// It could not be done.
+    /// The step failed.
     Failed(String),
-    /// Not now: its maker made too many.
+    /// The step must wait: its owner has created too many schedules.
     Wait {
-        /// Why.
+        /// Which limit was reached.
         why: String,
-        /// When to try again.
+        /// Seconds until the step can be tried again.
         seconds: i64,
     },
-    /// It was not come to.
+    /// The step was not reached in this call.
     Pending(&'static str),
 }
 
@@ -69,10 +69,10 @@ impl Outcome {
         match result {
             Ok(_) => Outcome::Done,
             Err(Refusal::Stale { current: 0 }) => {
-                Outcome::Conflict("was deleted since it was planned".to_owned())
+                Outcome::Conflict("was deleted after the plan was made".to_owned())
             }
             Err(Refusal::Stale { current }) => {
-                Outcome::Conflict(format!("is at revision {current} since it was planned"))
+                Outcome::Conflict(format!("is at revision {current}, changed after the plan"))
             }
             Err(Refusal::TooMany { why, wait }) => {
                 Outcome::Wait { why, seconds: wait.num_seconds() + 1 }
@@ -81,9 +81,9 @@ impl Outcome {
                 let texts: Vec<_> = problems.iter().map(Invalid::to_string).collect();
                 Outcome::Failed(texts.join("; "))
             }
-            // A fault is the operator's to read, not the caller's.
+            // The text of a fault is for the operator: it goes into the log, not to the caller.
             Err(Refusal::Fault(fault)) => {
-                error!(%fault, "part of a set failed");
+                error!(%fault, "set change failed");
                 Outcome::Failed("something behind the API did not answer; try again".to_owned())
             }
             Err(refusal) => Outcome::Failed(refusal.to_string()),
@@ -91,8 +91,7 @@ impl Outcome {
     }
 }
 
-/// Carries out what was planned. Answers with what became of each workflow version, and of each
-/// item.
+/// Carries out a plan. Answers with the outcomes of the workflow versions and of the items.
 pub(super) async fn carry_out(
     app: &App,
     caller: &Caller,
@@ -113,7 +112,7 @@ pub(super) async fn carry_out(
         });
     }
     let mut outcomes: Vec<_> = items.iter().map(|item| before(declaration, item)).collect();
-    let deadline = app.now() + PATIENCE;
+    let deadline = app.now() + MAX_DURATION;
     let mut room = MAX_CHANGES;
     let last = items.iter().map(|item| item.wave).max().unwrap_or(0);
     for wave in 0..=last {
@@ -142,7 +141,7 @@ pub(super) async fn carry_out(
     let deletes = to_do(items, &outcomes, is_delete);
     if is_lost {
         for place in deletes {
-            outcomes[place] = Outcome::Failed("kept, since not all of the rest was done".into());
+            outcomes[place] = Outcome::Failed("not deleted: another change failed".into());
         }
     } else if !is_waiting {
         let places: Vec<_> = deletes.into_iter().take(room).collect();
@@ -155,7 +154,7 @@ pub(super) async fn carry_out(
     (published, outcomes)
 }
 
-/// What is known of an item before anything is done.
+/// The outcome of an item before anything is done.
 fn before(declaration: &Declaration, item: &Item) -> Outcome {
     if !item.action.changes() {
         return Outcome::Nothing;
@@ -165,7 +164,7 @@ fn before(declaration: &Declaration, item: &Item) -> Outcome {
             let (from, is) = (planned, item.revision);
             Outcome::Conflict(format!("was planned from revision {from} and is at {is}"))
         }
-        _ => Outcome::Pending("for the next call"),
+        _ => Outcome::Pending("not reached in this call; apply again"),
     }
 }
 
@@ -195,7 +194,7 @@ async fn save(
 ) -> Outcome {
     let Some(declared) = declared else { return Outcome::Nothing };
     if app.now() > deadline {
-        return Outcome::Pending("for the next call");
+        return Outcome::Pending("not reached in this call; apply again");
     }
     let (id, body) = (&item.schedule_id, &declared.body);
     Outcome::of(declare(app, caller, set, id, body, Some(item.revision)).await)
@@ -210,10 +209,10 @@ async fn delete(
     deadline: belfry_core::instant::Instant,
 ) -> Outcome {
     if app.now() > deadline {
-        return Outcome::Pending("for the next call");
+        return Outcome::Pending("not reached in this call; apply again");
     }
     match withdraw(app, caller, set, id, Some(revision)).await {
-        // Somebody else was quicker.
+        // Another caller deleted the schedule first.
         Err(Refusal::NotFound(_)) => Outcome::Done,
         deleted => Outcome::of(deleted),
     }

@@ -1,4 +1,4 @@
-//! Sets: what a declaration would do to a set, what there is in it, and which there are.
+//! Sets: planning and applying a declaration, exporting a set, and listing the caller's sets.
 
 mod apply;
 
@@ -19,32 +19,33 @@ use crate::schedules::lookup::resolve_version;
 use crate::schedules::refusal::Refusal;
 use apply::{Outcome, carry_out};
 
-/// Schedules read at once.
+/// Schedules read in one batch.
 const PAGE: usize = 50;
-/// A function's answer may be 6 MB; the rest is for what wraps it.
+/// The most bytes of an export. A function's answer may have 6 MB; the rest is left for its
+/// envelope.
 const MAX_ANSWER: usize = 5 * 1024 * 1024;
 
-/// How a declaration is meant.
+/// How a declaration is applied.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wish {
-    /// Only say what would be done.
+    /// Only plan, and change nothing.
     pub dry_run: bool,
-    /// Delete members that are not declared.
+    /// Delete members that the declaration does not contain.
     pub prune: bool,
-    /// So many deletes are meant, however many that is.
+    /// The number of deletes that the caller has confirmed, if the guard asks for it.
     pub allow_delete: Option<usize>,
 }
 
-/// What is to be done about a workflow version.
+/// A declared workflow version, and what is done about it.
 pub(super) struct Version<'a> {
     pub(super) declared: &'a DeclaredWorkflow,
-    /// Whether it is to be published; it is there already otherwise.
+    /// Whether the version is published; otherwise it exists already.
     pub(super) is_new: bool,
     pub(super) refused: Option<String>,
 }
 
-/// Brings a set of the caller's to what `body` declares, or says what that would do. What cannot be
-/// done does not keep the rest from being done; the answer says what became of each.
+/// Changes a set of the caller to what `body` declares, or says what that would change. A step that
+/// fails does not stop the others; the answer has the outcome of each.
 pub(crate) async fn apply(
     app: &App,
     caller: &Caller,
@@ -112,7 +113,7 @@ pub(crate) async fn apply(
     }))
 }
 
-/// A set as it would be declared.
+/// A set, as the declaration that would create it.
 pub(crate) async fn export(app: &App, caller: &Caller, set: &SetName) -> Result<Value, Refusal> {
     let ids = ids_of(app, caller, set).await?;
     if ids.is_empty() {
@@ -130,7 +131,7 @@ pub(crate) async fn export(app: &App, caller: &Caller, set: &SetName) -> Result<
         .collect();
     let mut workflows = Vec::new();
     for (id, version) in bound {
-        // What is everybody's or somebody else's is not this set's to publish.
+        // A workflow of everybody or of another owner is not for this set to publish.
         if app.store.workflow_owner(id).await?.as_deref() == Some(caller.sub.as_str())
             && let Some(workflow) = app.workflow(id, version).await?
         {
@@ -147,12 +148,14 @@ pub(crate) async fn export(app: &App, caller: &Caller, set: &SetName) -> Result<
     }
     let export = json!({"set": set, "workflows": workflows, "schedules": schedules});
     if export.to_string().len() > MAX_ANSWER {
-        return Err(Refusal::Conflict("the set is larger than an answer may be".to_owned()));
+        return Err(Refusal::Conflict(
+            "the set is too large to be exported in one answer".to_owned(),
+        ));
     }
     Ok(export)
 }
 
-/// The caller's sets, and how many schedules each has.
+/// The caller's sets, each with its number of schedules.
 pub(crate) async fn sets(app: &App, caller: &Caller) -> Result<Value, Refusal> {
     let mut sizes: BTreeMap<SetName, usize> = BTreeMap::new();
     for (set, _) in app.store.members(&caller.sub, None).await? {
@@ -215,7 +218,7 @@ async fn workflows<'a>(
     Ok(versions)
 }
 
-/// What publishing would refuse.
+/// The problem for which publishing would refuse the workflow, if there is one.
 fn unfit(app: &App, declared: &DeclaredWorkflow) -> Option<String> {
     if declared.workflow.definition.to_string().len() > MAX_DEFINITION {
         return Some(format!("definition: must be at most {MAX_DEFINITION} bytes"));
@@ -227,7 +230,8 @@ fn unfit(app: &App, declared: &DeclaredWorkflow) -> Option<String> {
     }
 }
 
-/// The workflow version of each declared schedule, as it will be when the declared ones are published.
+/// The workflow version of each declared schedule, as it will be after the declared versions are
+/// published.
 async fn versions(
     app: &App,
     caller: &Caller,
@@ -291,7 +295,7 @@ fn counts(items: &[Item]) -> Value {
     })
 }
 
-/// A part of the plan with what became of it.
+/// A step of the plan, with its outcome.
 fn told(mut view: Value, outcome: Option<&Outcome>, is_refused: bool) -> Value {
     let word = match outcome {
         _ if is_refused => "refused",
