@@ -108,7 +108,7 @@ async fn a_fault_is_told_and_the_rollback_leaves_nothing_whatever_was_done() {
     let down = flaky(&world, 1000);
     let event = stack.request("Create", "Nightly", &nightly(), &json!({}));
     let answer = stack.ask_app(&world, &down, &event).await;
-    assert_eq!(answer["Reason"], "something behind Belfry did not answer; try again");
+    assert_eq!(answer["Reason"], "a service that Belfry depends on failed; try again");
     assert_eq!(answer["PhysicalResourceId"], "n");
 
     let shaky = flaky(&world, 150);

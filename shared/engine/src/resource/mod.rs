@@ -1,8 +1,8 @@
 //! The custom resource: schedules and workflows of CloudFormation stacks.
 //!
-//! A stack whose request is not answered waits for an hour, so every request is answered: when its
-//! properties are nonsense, when something behind us fails, when we panic, and before the time of the
-//! invocation is over. Only an answer that could not be delivered fails the invocation; Lambda then
+//! A stack whose request is not answered waits for an hour. So every request is answered: if its
+//! properties are invalid, if a service fails, if this function panics, and before the time of the
+//! invocation is over. Only an answer that could not be delivered fails the invocation. Lambda then
 //! sends the event again, and what was done before is found done.
 
 mod post;
@@ -29,16 +29,17 @@ use crate::fault::Handled;
 use crate::schedules::caller::Caller;
 use crate::schedules::refusal::Refusal;
 
-/// What an answer may take, retries included. Work that is not done by then is not waited for.
-const TO_ANSWER: Duration = Duration::seconds(15);
+/// The time reserved for delivering the answer, with its retries. Work that is not done by then is
+/// not waited for.
+const ANSWER_TIME: Duration = Duration::seconds(15);
 
-/// What a runtime that tells no deadline is taken to give.
-const WITHOUT_DEADLINE: Duration = Duration::seconds(30);
+/// The time assumed if the runtime reports no usable deadline.
+const DEFAULT_TIME: Duration = Duration::seconds(30);
 
-/// Does what a stack asks and answers it before `deadline`.
+/// Does what a stack asks for, and answers before `deadline`.
 pub(crate) async fn resource(app: &App, event: &Value, deadline: Instant) -> Handled {
     let request = read(event)?;
-    // Nothing is done for those who cannot be answered: they are not CloudFormation.
+    // A request that cannot be answered did not come from CloudFormation: nothing is done for it.
     let post = post::admit(app.targets.guard(), &request.response_url)?;
     let answer = answer(app, &request, deadline).await;
     let status = tell(&request, &answer);
@@ -46,7 +47,7 @@ pub(crate) async fn resource(app: &App, event: &Value, deadline: Instant) -> Han
     Ok(json!({"Status": status}))
 }
 
-/// Answers for a function that could not start: a stack must not wait for one.
+/// Answers for a function that could not start, so that no stack waits for it.
 pub(crate) async fn unavailable(
     problem: &impl Display,
     reachable: &Reachable,
@@ -72,31 +73,32 @@ async fn answer(app: &App, request: &Request, deadline: Instant) -> Answer {
         Either::Left((Ok(Ok(done)), _)) => done,
         Either::Left((Ok(Err(refusal)), _)) => Answer::Failed { reason: told(request, &refusal) },
         Either::Left((Err(_), _)) => {
-            error!(request_id = request.request_id, "panicked");
+            error!(request_id = request.request_id, "resource request panicked");
             let reason = "Belfry's function failed; its log says more";
             Answer::Failed { reason: reason.to_owned() }
         }
         Either::Right(_) => {
-            error!(request_id = request.request_id, "ran out of time");
+            error!(request_id = request.request_id, "resource request timed out");
             let reason = "Belfry's function ran out of time; try again";
             Answer::Failed { reason: reason.to_owned() }
         }
     }
 }
 
-/// When work has to end so that the answer is in time.
+/// When the work must end so that the answer is delivered in time.
 fn enough(now: Instant, deadline: Instant) -> Instant {
     let left = deadline - now;
-    // Nobody is called after the deadline: this is not one.
-    let left = if left > Duration::zero() { left } else { WITHOUT_DEADLINE };
-    now + left - TO_ANSWER.min(left / 2)
+    // No function is called after its deadline: a deadline in the past is not a real one.
+    let left = if left > Duration::zero() { left } else { DEFAULT_TIME };
+    now + left - ANSWER_TIME.min(left / 2)
 }
 
 async fn act(app: &App, request: &Request) -> Result<Answer, Refusal> {
     let action = request.action().map_err(invalid)?;
     match (action, request.kind()) {
         (Action::Delete, Ok(Kind::Schedule)) => schedule::delete(app, request).await,
-        // Versions never go: schedules may use them. What cannot be made has nothing to delete.
+        // Versions are never deleted, because schedules may use them. A resource of an unknown kind
+        // was never created, so there is nothing to delete.
         (Action::Delete, Ok(Kind::Workflow) | Err(_)) => Ok(gone(request)),
         (_, Err(problem)) => Err(invalid(problem)),
         (_, Ok(Kind::Schedule)) => schedule::save(app, request).await,
@@ -104,7 +106,7 @@ async fn act(app: &App, request: &Request) -> Result<Answer, Refusal> {
     }
 }
 
-/// Whom a stack acts for. Whoever may call this function may say whom.
+/// The caller that a stack acts for. Anyone who may invoke this function may name any owner.
 fn caller(app: &App, request: &Request) -> Result<Caller, Invalid> {
     let owner = request.properties.owner()?;
     Ok(acting_for(owner.as_deref().unwrap_or(&app.settings.resource_owner), request))
@@ -124,20 +126,21 @@ fn invalid(problem: Invalid) -> Refusal {
     Refusal::Invalid(vec![problem])
 }
 
-/// Why it was not done, for whoever deploys. A fault is the operator's to read.
+/// The reason of a failure, for the person who deploys. The text of a fault is for the operator: it
+/// goes into the log.
 fn told(request: &Request, refusal: &Refusal) -> String {
     match refusal {
         Refusal::Invalid(problems) => reason(problems),
         Refusal::TooLarge(problem) => reason(std::slice::from_ref(problem)),
         Refusal::Fault(fault) => {
-            error!(request_id = request.request_id, %fault, "request failed");
-            "something behind Belfry did not answer; try again".to_owned()
+            error!(request_id = request.request_id, %fault, "resource request failed");
+            "a service that Belfry depends on failed; try again".to_owned()
         }
         refusal => refusal.to_string(),
     }
 }
 
-/// Says in the log what a stack is told. Neither properties nor the signed URL are in it.
+/// Logs the answer to a stack. The properties and the signed URL are not logged.
 fn tell(request: &Request, answer: &Answer) -> &'static str {
     let (status, reason) = match answer {
         Answer::Done { .. } => ("SUCCESS", ""),
@@ -149,7 +152,7 @@ fn tell(request: &Request, answer: &Answer) -> &'static str {
         resource = request.logical_id,
         status,
         reason,
-        "answered"
+        "resource request answered"
     );
     status
 }

@@ -1,6 +1,6 @@
-//! The post: brings an answer to the signed URL that CloudFormation gave for it.
+//! Delivering an answer to the signed URL that came with CloudFormation's request.
 //!
-//! Whoever has that URL can answer in our place: it is in no log and no error.
+//! Anyone who has that URL can answer in Belfry's place, so the URL appears in no log and no error.
 
 use std::time::Duration;
 
@@ -10,10 +10,11 @@ use reqwest::{Client, StatusCode, Url};
 
 use crate::cloud::targets::Guard;
 
-/// What one delivery may take.
+/// The time-out of one delivery.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The rests between deliveries. All of it, and the answers waited for, fit what an answer may take.
+/// The delays between deliveries. Together with the time-outs they fit into the time reserved for
+/// the answer.
 const PAUSES: [Duration; 4] = [
     Duration::from_millis(100),
     Duration::from_millis(400),
@@ -21,24 +22,24 @@ const PAUSES: [Duration; 4] = [
     Duration::from_millis(2000),
 ];
 
-/// An answer that did not arrive.
+/// The answer could not be delivered.
 #[derive(Debug, thiserror::Error)]
 #[error("the answer could not be delivered: {0}")]
 pub(super) struct Undelivered(String);
 
-/// An address answers may go to.
+/// A URL that answers may be sent to.
 pub(super) struct Post {
     client: Client,
     url: Url,
 }
 
-/// Admits a URL of AWS, or one in a network the deployment allows besides.
+/// Admits a URL of AWS, or a plain http URL in a network that the deployment allows.
 pub(super) fn admit(guard: &Guard, url: &str) -> Result<Post, Undelivered> {
     let problem = || Undelivered("the ResponseURL is not one of AWS".to_owned());
     let (client, url) = guard.admit(url).map_err(|_| problem())?;
     let is_plain = url.username().is_empty() && url.password().is_none();
     let of_aws = url.port().is_none() && url.host_str().is_some_and(is_aws_host);
-    // The guard connects without TLS only to what the deployment allows.
+    // Without TLS the guard connects only to networks that the deployment allows.
     match url.scheme() {
         "https" if is_plain && of_aws => {}
         "http" if is_plain => {}
@@ -48,7 +49,7 @@ pub(super) fn admit(guard: &Guard, url: &str) -> Result<Post, Undelivered> {
 }
 
 impl Post {
-    /// Delivers an answer; what may pass is tried again.
+    /// Delivers an answer. A transient error is retried.
     pub(super) async fn deliver(&self, body: String) -> Result<(), Undelivered> {
         let mut pauses = PAUSES.iter();
         loop {
@@ -79,7 +80,7 @@ impl Post {
     }
 
     async fn put(&self, body: String) -> Result<StatusCode, reqwest::Error> {
-        // The signature covers the content type, and it is empty.
+        // The signature of the URL covers the content type, which is empty.
         let empty = HeaderValue::from_static("");
         let put = self.client.put(self.url.clone()).header(CONTENT_TYPE, empty);
         Ok(put.timeout(TIMEOUT).body(body).send().await?.status())
@@ -122,7 +123,7 @@ mod tests {
             check(url, &[], false);
         }
         check("http://127.0.0.1:4566/x", &["127.0.0.0/8"], true);
-        // Judged by what it resolves to, when it is connected to.
+        // The address is checked when the name is resolved, at the connection.
         check("http://localhost:4566/x", &["127.0.0.0/8"], true);
         check("http://10.0.0.1/x", &["127.0.0.0/8"], false);
         check("https://127.0.0.1/x", &["127.0.0.0/8"], false);

@@ -1,4 +1,4 @@
-//! A schedule of a stack: a member of the set that is the stack's resource.
+//! A schedule of a stack: a member of the set that belongs to the stack's resource.
 
 use belfry_core::declare::resource::{Answer, Request, property};
 use belfry_core::id::{ScheduleId, SetName};
@@ -15,23 +15,24 @@ use crate::schedules::change::Saving;
 use crate::schedules::declare;
 use crate::schedules::refusal::Refusal;
 
-/// A stack makes many schedules at once; one that has to wait no longer than this does.
-const WORTH_WAITING: Duration = Duration::seconds(5);
-/// How often one waits for its turn.
-const TURNS: usize = 5;
+/// The longest wait for the rate limit: a stack creates many schedules at once, so some must wait.
+const MAX_WAIT: Duration = Duration::seconds(5);
+/// How often one schedule waits for the rate limit.
+const MAX_WAITS: usize = 5;
 
-/// What `Fn::GetAtt` finds of a schedule. Nothing that changes between two deployments: an attribute
-/// is as old as the answer it came with. Nothing that may be secret.
+/// The attributes that `Fn::GetAtt` returns. They leave out what changes between two deployments,
+/// because an attribute is as old as the answer that it came with. They leave out what may be
+/// secret.
 const ATTRIBUTES: [&str; 5] = ["schedule_id", "workflow_id", "version", "revision", "set"];
 
-/// Makes the schedule what the properties say.
+/// Creates or changes the schedule to what the properties say.
 pub(super) async fn save(app: &App, request: &Request) -> Result<Answer, Refusal> {
     let (body, mut problems) = request.properties.schedule();
     let id = request.schedule_id().map_err(|problem| problems.push(problem));
     let caller = caller(app, request).map_err(|problem| problems.push(problem));
     let set = request.set().map_err(|problem| problems.push(problem));
     let (Ok(id), Ok(caller), Ok(set), []) = (&id, caller, set, problems.as_slice()) else {
-        // Judged by any name: all problems are told at once.
+        // Parsed under any id, so that all problems are reported at once.
         let name = id.or_else(|()| "unnamed".parse()).map_err(|_| Refusal::Invalid(vec![]))?;
         let judged = Definition::parse(&body, &name, &app.settings.house);
         let mut told = judged.err().unwrap_or_default();
@@ -45,10 +46,10 @@ pub(super) async fn save(app: &App, request: &Request) -> Result<Answer, Refusal
     Ok(Answer::Done { physical_id: id.to_string(), attributes: attributes(&saving.schedule) })
 }
 
-/// Deletes the schedule if this resource made it. There is nothing to do if it is not there, or is
-/// somebody else's by now or always was.
+/// Deletes the schedule if this resource made it. There is nothing to do if it does not exist, or
+/// if it does not belong to this resource.
 pub(super) async fn delete(app: &App, request: &Request) -> Result<Answer, Refusal> {
-    // Without a set nothing was ever made.
+    // Without a valid set name nothing was ever created.
     let Ok(set) = request.set() else { return Ok(gone(request)) };
     if let Some(id) = request.doomed() {
         withdraw(app, request, &set, &id).await?;
@@ -71,7 +72,7 @@ async fn declare(
     let mut turns = 0;
     loop {
         match declare::declare(app, caller, set, id, body, None).await {
-            Err(Refusal::TooMany { wait, .. }) if wait <= WORTH_WAITING && turns < TURNS => {
+            Err(Refusal::TooMany { wait, .. }) if wait <= MAX_WAIT && turns < MAX_WAITS => {
                 turns += 1;
                 app.time.sleep_until(app.time.now() + wait).await;
             }
@@ -80,7 +81,7 @@ async fn declare(
     }
 }
 
-/// Deletes a schedule if it is of this set, whoever the properties say owns it.
+/// Deletes a schedule if it belongs to this set, whichever owner the properties name.
 async fn withdraw(
     app: &App,
     request: &Request,
@@ -90,12 +91,12 @@ async fn withdraw(
     let owner = match app.store.schedule(id).await? {
         Stored::Schedule(found) if found.spec.set.as_ref() == Some(set) => found.clock.owner,
         _ => {
-            info!(schedule_id = %id, %set, "not this resource's to delete");
+            info!(schedule_id = %id, %set, "schedule not deleted: it does not belong to this resource");
             return Ok(());
         }
     };
     match declare::withdraw(app, &acting_for(&owner, request), set, id, None).await {
-        // Another delivery of this request was faster.
+        // Another delivery of this request deleted it first.
         Err(Refusal::NotFound(_)) => Ok(()),
         done => done,
     }

@@ -1,4 +1,4 @@
-//! A workflow of a stack: every definition it has had is a version, and versions stay.
+//! A workflow of a stack: every definition becomes a version, and versions stay.
 
 use belfry_core::declare::resource::{Answer, Request};
 use belfry_core::workflow::Workflow;
@@ -9,11 +9,13 @@ use crate::app::App;
 use crate::schedules::refusal::Refusal;
 use crate::schedules::workflows;
 
-/// Two publishers of one workflow meet at a number; the slower one takes the next.
+/// How often publishing is tried: if two publishers take the same version number, the slower one
+/// takes the next.
 const TRIES: usize = 5;
 
-/// Publishes the workflow as the properties have it, unless it is the newest version already. The
-/// former definition, after a rollback, is published anew: who asks for the newest version gets it.
+/// Publishes the workflow that the properties describe, unless it is the newest version already.
+/// After a rollback the former definition is published as a new version, so that schedules which
+/// ask for the newest version get it.
 pub(super) async fn publish(app: &App, request: &Request) -> Result<Answer, Refusal> {
     let (body, mut problems) = request.properties.workflow();
     let id = request.workflow_id().map_err(|problem| problems.push(problem));
@@ -45,5 +47,5 @@ pub(super) async fn publish(app: &App, request: &Request) -> Result<Answer, Refu
             Err(refusal) => return Err(refusal),
         }
     }
-    Err(Refusal::Conflict(format!("others keep publishing workflow {id}")))
+    Err(Refusal::Conflict(format!("other callers keep publishing workflow {id}; try again")))
 }
