@@ -97,8 +97,8 @@ async fn record(app: &App, end: &End<'_>) -> Result<bool, Fault> {
     }
 }
 
-/// Releases the slot of a run that has ended, whoever ended it. Under `queue` the next run is woken
-/// even if this run held no slot: the next run may have waited for it.
+/// Releases the slot of a run that has ended, by whichever function. Under `queue` the next run is
+/// woken even if this run held no slot: the next run may have waited for it.
 async fn free_slot(
     app: &App,
     end: &End<'_>,

@@ -44,8 +44,8 @@ pub(crate) async fn record(app: &App, clock: &Clock, run: &Run) -> Result<Vec<Pa
             }
         };
         let trigger = Trigger::After(run.id.clone());
-        // The id is the same for every process that records the run. It has the time of the launch,
-        // which is recent even if the fire is old.
+        // The id is the same for every process that records the run. Its time is the launch time of
+        // the run that it follows, which is recent even if that fire is old.
         let next = RunId::caused(&follower.schedule_id, run.launch_at, Cause::after(&run.id));
         let next = Run::planned(next, trigger, &follower.owner, follower.revision, now, now);
         match app.store.put_run(&next).await? {

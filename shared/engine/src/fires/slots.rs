@@ -116,7 +116,7 @@ pub(crate) async fn pass_on(app: &App, clock: &Clock, ended: &RunId) -> Result<(
     wake_next(app, clock, ended).await
 }
 
-/// Under `queue`, sends the first queued run after `ended`; under other policies no run waits.
+/// Under `queue`, wakes the queued run whose turn comes next. Under other policies no run waits.
 pub(crate) async fn wake_next(app: &App, clock: &Clock, ended: &RunId) -> Result<(), Fault> {
     if clock.policies.overlap_policy != Overlap::Queue {
         return Ok(());

@@ -86,8 +86,8 @@ async fn record(
             };
             claimed.end(app, &outcome).await?;
         }
-        // The executor reports the end. Only a name that the target chose itself is worth a write;
-        // Belfry knows the others.
+        // The executor reports the end. Only an id that the executor chose to report is worth a
+        // write of its own.
         None if accepted.told => {
             let name = accepted.external_run_id.unwrap_or_default();
             app.store.link_run(&claimed.run.id, claimed.run.attempt, &name).await?;
@@ -107,9 +107,10 @@ async fn retry_or_fail(
         // If the target may have received the run, the run keeps its slot: the next attempt finds
         // it.
         if *holds_slot && !refused.unheard && !outlived(app, run) {
-            // The slot is released before the run is given back: another message may claim the run
-            // at once, and must find only a slot of its own claim. No queued run is woken: under
-            // `queue` the runs behind this one wait for it.
+            // The slot is released before the run is given back. After that another message may
+            // claim the run at once and take a slot, and a release would then free the slot of that
+            // newer claim. No queued run is woken: under `queue` the runs behind this one wait for
+            // it.
             app.store.release_slot(&run.id.schedule_id, &run.id.sort_key()).await?;
         }
         app.store.give_back_run(&run.id, run.attempt, Some(&refused.message)).await?;

@@ -66,7 +66,7 @@ async fn check(app: &App, owner: &str, id: &ScheduleId, other: &ScheduleId) -> R
                 if hop == 0 && clock.then.len() >= MAX_FOLLOWERS && !clock.then.contains(id) =>
             {
                 return refuse(format!(
-                    "{MAX_FOLLOWERS} schedules already follow {other}, the most that may"
+                    "{MAX_FOLLOWERS} schedules follow {other} already, which is the limit"
                 ));
             }
             Some(Schedule { spec, .. }) => next = spec.options.after_schedule_id,

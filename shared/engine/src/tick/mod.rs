@@ -25,7 +25,7 @@ const SHARDS_AT_ONCE: usize = 32;
 /// Entries of the index per query page: a quarter of what DynamoDB fits into one.
 const MAX_PAGE: usize = 1000;
 /// Clocks processed in one batch, of whatever shards: as many as one BatchGetItem reads.
-const TOGETHER: usize = 100;
+const CLOCKS_PER_BATCH: usize = 100;
 /// Batches processed concurrently.
 const BATCHES_AT_ONCE: usize = 4;
 
@@ -168,8 +168,10 @@ async fn perform(
     turn: &Turn,
     report: &mut Report,
 ) -> Left {
-    let batches: Vec<_> =
-        clocks.chunks(TOGETHER).map(|ids| work(app, ids.to_vec(), turn.stop_at).boxed()).collect();
+    let batches: Vec<_> = clocks
+        .chunks(CLOCKS_PER_BATCH)
+        .map(|ids| work(app, ids.to_vec(), turn.stop_at).boxed())
+        .collect();
     let mut answers = stream::iter(batches).buffer_unordered(BATCHES_AT_ONCE);
     let mut left = Left::default();
     while let Some(answer) = answers.next().await {
