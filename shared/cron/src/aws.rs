@@ -1,4 +1,4 @@
-//! The AWS forms: `cron(...)`, `rate(...)` and `at(...)`, with AWS's own numbering and rules.
+//! The AWS forms `cron(...)`, `rate(...)` and `at(...)`, with the numbering and the rules of AWS.
 
 use crate::error::{CronError, Field, excerpt};
 use crate::field::{Allowed, Dialect, number, parse_field};
@@ -6,10 +6,11 @@ use crate::parse::{Fields, Form, Word, words};
 use crate::set::Set;
 use chrono::NaiveDate;
 
-/// The longest `rate()`: a century, longer than anything that will be there to see it fire.
+/// The longest interval of a `rate()`: a century, longer than any deployment will exist.
 const LONGEST_RATE_SECONDS: u64 = 36_525 * 86_400;
 
-/// Reads the text if it is in an AWS form; `text` is upper case and stands at byte `at`.
+/// Parses the text if it has an AWS form, else returns `None`. `text` is upper case and begins at
+/// byte `at` of the expression.
 pub(crate) fn parse_aws(text: &str, at: usize) -> Option<Result<Form, CronError>> {
     let (name, rest) = text.split_once('(')?;
     let read = match name {
@@ -40,7 +41,7 @@ fn parse_cron(inner: &str, at: usize) -> Result<Form, CronError> {
         .at(day_of_month.at..day_of_week.end()));
     }
     if day_of_week.text.matches('#').count() > 1 {
-        return Err(CronError::in_field(Field::DayOfWeek, "cron() takes a single `#`")
+        return Err(CronError::in_field(Field::DayOfWeek, "cron() takes at most one `#`")
             .at(day_of_week.at..day_of_week.end()));
     }
     let read = |field, word: Word<'_>| parse_field(field, word.text, word.at, Dialect::Aws);
@@ -69,14 +70,14 @@ fn parse_rate(inner: &str, at: usize) -> Result<Form, CronError> {
         "HOUR" | "HOURS" => 3_600,
         "DAY" | "DAYS" => 86_400,
         other => {
-            return refuse(format!("rate() counts minutes, hours or days, not {}", excerpt(other)));
+            return refuse(format!("rate() takes minutes, hours or days, not {}", excerpt(other)));
         }
     };
     match number(count.text).map(|count| u64::from(count) * unit_seconds) {
         None => refuse(format!("{} is not a whole number", excerpt(count.text))),
-        Some(0) => refuse("a rate of 0 never moves on".into()),
+        Some(0) => refuse("the number of rate() must be at least 1".into()),
         Some(seconds) if seconds > LONGEST_RATE_SECONDS => {
-            refuse("rate() goes up to 36525 days (a century)".into())
+            refuse("rate() takes at most 36525 days (a century)".into())
         }
         Some(seconds) => Ok(Form::Every { seconds: seconds as i64 }),
     }
@@ -93,7 +94,7 @@ fn parse_at(inner: &str, at: usize) -> Result<Form, CronError> {
     })
 }
 
-/// Seconds since 1970 on the local clock.
+/// Parses a local time into seconds since 1970 on the local clock.
 fn local_time(text: &str) -> Option<i64> {
     let shape = text.bytes().map(|byte| if byte.is_ascii_digit() { b'9' } else { byte });
     if !shape.eq(*b"9999-99-99T99:99:99") {

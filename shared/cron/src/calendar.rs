@@ -1,8 +1,9 @@
-//! The calendar: which local times match.
+//! The calendar: the local times that an expression matches.
 //!
-//! The sets come out of `cron::Schedule`; here they are bits, and the search is a few shifts instead of
-//! a walk over trees, because every schedule asks for its next fire at every fire. Debug builds hold
-//! each answer against the engine, and the tests compare whole walks.
+//! The sets of values come from `cron::Schedule`, the engine, which keeps them in trees. Here they
+//! are bits, and a search takes a few shifts instead of a walk over trees. Speed matters because
+//! every fire of every schedule searches for the next one. Debug builds compare each answer with
+//! the engine, and the tests compare whole sequences.
 
 use crate::compile::{ExactDays, Term, compile};
 use crate::days::Day;
@@ -10,7 +11,7 @@ use crate::parse::Fields;
 use chrono::{Datelike, NaiveDate};
 use cron::TimeUnitSpec;
 
-/// Local times are seconds since 1970 as the local clock shows them.
+/// A local time: seconds since 1970 as the local clock shows them.
 pub(crate) type Local = i64;
 
 const DAY: i64 = 86_400;
@@ -18,16 +19,16 @@ const DAY: i64 = 86_400;
 /// The first second after the calendar's last year, 2100.
 const END: Local = 4_133_980_800;
 
-/// What bit zero of the years stands for.
+/// The year that bit zero stands for.
 const FIRST_YEAR: u32 = 1970;
 
-/// How many years the bits have room for.
+/// The number of years that fit in the bits.
 const YEARS: u32 = 192;
 
-/// The day count of chrono on 1970-01-01.
+/// The day number that chrono gives to 1970-01-01.
 const EPOCH_DAY: i64 = 719_163;
 
-/// The local times an expression matches.
+/// The local times that an expression matches.
 #[derive(Debug)]
 pub(crate) struct Calendar {
     seconds: u64,
@@ -42,7 +43,7 @@ pub(crate) struct Calendar {
 impl Calendar {
     pub(crate) fn new(fields: &Fields) -> Calendar {
         let terms = compile(fields);
-        // The terms differ in their days only.
+        // All terms have the same times, months and years. Only their days differ.
         let any = terms.first().map(|term| &term.schedule);
         let mut years = [0; 3];
         for year in any.into_iter().flat_map(|schedule| schedule.years().iter()) {
@@ -94,13 +95,13 @@ impl Calendar {
         Some(found)
     }
 
-    /// What `cron::Schedule` says about a local time.
+    /// Whether `cron::Schedule` matches a local time. Debug builds check every answer with it.
     fn engine_includes(&self, local: Local) -> bool {
         chrono::DateTime::from_timestamp(local, 0)
             .is_some_and(|time| self.terms.iter().any(|term| term.schedule.includes(time)))
     }
 
-    /// The first time of day that matches, no earlier than `from`.
+    /// The first time of day that matches at or after `from`.
     fn time_from(&self, from: i64) -> Option<i64> {
         let (hour, minute, second) = split(from);
         let first_second = at_or_after(self.seconds, 0)?;
@@ -119,7 +120,7 @@ impl Calendar {
         Some(join(hour, first_minute, first_second))
     }
 
-    /// The last time of day that matches, no later than `until`.
+    /// The last time of day that matches at or before `until`.
     fn time_until(&self, until: i64) -> Option<i64> {
         let (hour, minute, second) = split(until);
         let last_second = before(self.seconds, 60)?;
@@ -138,7 +139,7 @@ impl Calendar {
         Some(join(hour, last_minute, last_second))
     }
 
-    /// The first day that matches, no earlier than `from`; days are counted from 1970-01-01.
+    /// The first day that matches at or after `from`. Days are counted from 1970-01-01.
     fn day_from(&self, from: i64) -> Option<i64> {
         let date = date(from)?;
         let (mut year, mut month, mut day) = (date.year() as u32, date.month(), date.day());
@@ -162,10 +163,10 @@ impl Calendar {
         }
     }
 
-    /// The last day that matches, no later than `until`.
+    /// The last day that matches at or before `until`.
     fn day_until(&self, until: i64) -> Option<i64> {
         let date = date(until)?;
-        // `day` is exclusive, so that "from the end of the month" is one number for all months.
+        // `day` is exclusive, so that 32 means "from the end of the month" for every month.
         let (mut year, mut month, mut day) = (date.year() as u32, date.month(), date.day() + 1);
         loop {
             let index = year.checked_sub(FIRST_YEAR).filter(|index| *index < YEARS)?;
@@ -205,14 +206,15 @@ impl Calendar {
     }
 }
 
-/// The days one term matches.
+/// The days that one term matches.
 #[derive(Debug)]
 struct Days {
-    /// Bits 1 to 31.
+    /// The allowed days of the month, as bits 1 to 31.
     of_month: u32,
-    /// The days of the month that fall on an allowed weekday, by the weekday of the first.
+    /// The days of the month that fall on an allowed weekday, for each weekday of the month's first
+    /// day.
     of_week: [u32; 7],
-    /// Where the bits are only a superset.
+    /// The exact test of a day. It is needed if the bits contain too many days.
     exact: Option<ExactDays>,
 }
 
@@ -221,7 +223,7 @@ impl Days {
         let weekdays = bits(term.schedule.days_of_week());
         let of_week = std::array::from_fn(|first| {
             (1..=31)
-                // The engine counts from Sunday = 1.
+                // The engine counts Sunday as 1.
                 .filter(|day| has(weekdays, (first as u32 + day - 1) % 7 + 1))
                 .fold(0, |all, day| all | 1 << day)
         });
@@ -293,7 +295,7 @@ mod tests {
     use crate::parse::{Form, parse_form};
     use chrono::{DateTime, Utc};
 
-    /// What the engine itself answers, without our bits.
+    /// The answer of the engine alone, without our bits.
     fn engine_next(calendar: &Calendar, after: Local) -> Option<Local> {
         let after = DateTime::<Utc>::from_timestamp(after, 0).unwrap();
         let next = |term: &Term| term.schedule.after(&after).next();
@@ -314,7 +316,7 @@ mod tests {
         for n in 0..400 {
             assert_eq!(calendar.next(at), engine_next(&calendar, at), "{text} after {at}");
             assert_eq!(calendar.prev(at), engine_prev(&calendar, at), "{text} before {at}");
-            // Close together at first, then all over the calendar.
+            // Three steps to the next match, then a jump to anywhere in the calendar.
             at = match (n % 4, calendar.next(at)) {
                 (0..3, Some(next)) => next,
                 _ => (at * 48_271 + 11) % END,

@@ -1,8 +1,10 @@
-//! From fields to `cron::Schedule`s: the calendar engine is given numbers, never a user's text.
+//! Translates fields into schedules of the `cron` crate, here called the engine. The engine gets
+//! only numbers, never the user's text.
 //!
-//! The engine ANDs the two day fields, counts Sunday as 1 and knows no `L`, `W` or `#`. So an
-//! expression becomes one schedule, or two where either day field may match; and a special day becomes
-//! the set of days it may fall on plus an exact test of the day.
+//! The engine requires both day fields to match, counts Sunday as 1 and does not know `L`, `W` or
+//! `#`. So an expression becomes one schedule, or two schedules if one matching day field is
+//! enough. A special day becomes the set of days on which it can fall, plus an exact test of each
+//! day.
 
 use crate::days::{Day, Special};
 use crate::error::Field;
@@ -12,15 +14,15 @@ use crate::set::{Set, base};
 use cron::Schedule;
 use std::str::FromStr;
 
-/// One schedule of the engine: both its day fields must match.
+/// One schedule of the engine. Both of its day fields must match.
 #[derive(Debug)]
 pub(crate) struct Term {
     pub(crate) schedule: Schedule,
-    /// The exact test of a day, where the engine's sets are only a superset.
+    /// The exact test of a day. It is needed if the engine's sets contain too many days.
     pub(crate) exact: Option<ExactDays>,
 }
 
-/// The schedules that together match what the fields say; empty if no day can.
+/// The schedules that together match what the fields match. Empty if no day can match.
 pub(crate) fn compile(fields: &Fields) -> Vec<Term> {
     let any_day = Allowed::all(Field::DayOfMonth);
     let any_weekday = Allowed::all(Field::DayOfWeek);
@@ -36,7 +38,7 @@ fn term(fields: &Fields, of_month: &Allowed, of_week: &Allowed) -> Option<Term> 
     let mut days = union(of_month.values, of_month.specials.iter().map(|s| s.may_be()));
     let named = of_week.specials.iter().filter_map(|s| s.weekday()).collect();
     if of_week.values.is_empty() {
-        // `FRI#2` alone is a Friday from the 8th to the 14th.
+        // For example, `FRI#2` is a Friday from the 8th to the 14th.
         let may_be = union(Set::default(), of_week.specials.iter().map(|s| s.may_be()));
         days = days.intersection(may_be);
     }
@@ -46,7 +48,7 @@ fn term(fields: &Fields, of_month: &Allowed, of_week: &Allowed) -> Option<Term> 
         numeric(Field::Hour, fields.hour.values, 0)?,
         numeric(Field::DayOfMonth, days, 0)?,
         numeric(Field::Month, fields.month.values, 0)?,
-        // The engine counts from Sunday = 1.
+        // The engine counts Sunday as 1.
         numeric(Field::DayOfWeek, of_week.values.union(named), 1)?,
         numeric(Field::Year, fields.year.values, base(Field::Year))?,
     ];
@@ -58,7 +60,7 @@ fn term(fields: &Fields, of_month: &Allowed, of_week: &Allowed) -> Option<Term> 
     })
 }
 
-/// The two day fields as they are meant.
+/// The two day fields with their special days, for the exact test of a day.
 #[derive(Clone, Debug)]
 pub(crate) struct ExactDays {
     of_month: Allowed,
@@ -77,7 +79,8 @@ fn union(set: Set, more: impl Iterator<Item = Set>) -> Set {
     more.fold(set, |all, one| all.union(one))
 }
 
-/// A set as the engine reads it; none if it is empty, which the engine cannot say.
+/// Writes a set in the engine's syntax. `None` if the set is empty, because that syntax has no
+/// empty set.
 fn numeric(field: Field, set: Set, offset: u32) -> Option<String> {
     if set.is_empty() {
         return None;

@@ -1,30 +1,31 @@
-//! Days: which ones an expression allows, including those that only a calendar can tell (`L`, `W`, `#`).
+//! The days that an expression allows, including special days (`L`, `W`, `#`), whose date depends
+//! on the month.
 
 use crate::set::Set;
 
-/// One day as the two day fields see it.
+/// The properties of a day that the two day fields look at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Day {
     /// 1 to 31.
     pub(crate) of_month: u32,
     /// 0 (Sunday) to 6 (Saturday).
     pub(crate) of_week: u32,
-    /// How many days the month has.
+    /// The number of days in the month.
     pub(crate) month_len: u32,
 }
 
-/// A day that depends on the month it is in.
+/// A special day. Its date depends on the length and the first weekday of the month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Special {
     /// `L-n`: n days before the last day; `L` is `L-0`.
     Last(u32),
-    /// `LW`: the last Monday to Friday.
+    /// `LW`: the last day of the month that is a Monday to Friday.
     LastWeekday,
-    /// `nW`: the Monday to Friday nearest to day n, in the same month.
+    /// `nW`: the Monday to Friday that is nearest to day n, in the same month.
     NearestWeekday(u32),
-    /// `d#k`: the k-th weekday d.
+    /// `d#k`: the k-th weekday d of the month.
     Nth(u32, u32),
-    /// `dL`: the last weekday d.
+    /// `dL`: the last weekday d of the month.
     LastOf(u32),
 }
 
@@ -39,7 +40,7 @@ impl Special {
         }
     }
 
-    /// Every day of the month this may fall on, in whatever month.
+    /// Every day of the month on which this special day can fall, over all months.
     pub(crate) fn may_be(self) -> Set {
         let (from, to) = match self {
             Special::Last(before) => (28_u32.saturating_sub(before), 31 - before.min(30)),
@@ -51,7 +52,7 @@ impl Special {
         (from.max(1)..=to.min(31)).collect()
     }
 
-    /// The weekdays this may fall on, for the specials that name one.
+    /// The weekday of this special day, if the expression names one.
     pub(crate) fn weekday(self) -> Option<u32> {
         match self {
             Special::Nth(of_week, _) | Special::LastOf(of_week) => Some(of_week),
@@ -60,12 +61,13 @@ impl Special {
     }
 }
 
-/// The Monday to Friday nearest to day `n` of the month that `day` is in; none if it has no such day.
+/// The Monday to Friday that is nearest to day `n` of the month of `day`. `None` if the month has
+/// no day `n`.
 fn nearest_weekday(n: u32, day: Day) -> Option<u32> {
     if n > day.month_len {
         return None;
     }
-    // 35 keeps the difference positive: both days are in the same month.
+    // Both days are in the same month, so adding 35 keeps the difference positive.
     let of_week = (day.of_week + 35 + n - day.of_month) % 7;
     Some(match of_week {
         0 if n == day.month_len => n - 2,

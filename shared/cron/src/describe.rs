@@ -1,4 +1,5 @@
-//! A description of an expression in plain words, made from what it does, not from how it is written.
+//! Describes an expression in plain words. The description follows from what the expression
+//! matches, not from how it is written.
 
 use crate::days::Special;
 use crate::error::Field;
@@ -10,11 +11,11 @@ use crate::words::{count, list, month, ordinal, ranges, weekday};
 use crate::zone::Zone;
 use chrono::DateTime;
 
-/// More times of day than this are told as a pattern.
+/// The most times of day that are listed one by one. More times are described as a pattern.
 const MOST_TIMES: u32 = 4;
 
 impl Cron {
-    /// The expression in plain words.
+    /// Describes the expression in plain words, with the name of the zone.
     ///
     /// ```
     /// use belfry_cron::{Cron, Zone};
@@ -37,7 +38,7 @@ impl Cron {
     }
 }
 
-/// `90 minutes`, `1 hour`, `2 days`: the largest unit that fits.
+/// The interval in the largest unit that divides it: `90 minutes`, `hour`, `2 days`.
 fn elapsed(seconds: i64) -> String {
     let seconds = seconds.unsigned_abs();
     let (size, unit) = match seconds {
@@ -64,7 +65,7 @@ fn calendar(fields: &Fields) -> String {
     parts.join(", ")
 }
 
-/// `at 09:00 and 17:00`, if the times are few.
+/// Lists the times of day if they are few: `at 09:00 and 17:00`.
 fn times_of_day(fields: &Fields) -> Option<String> {
     let (seconds, minutes, hours) =
         (fields.second.values, fields.minute.values, fields.hour.values);
@@ -85,7 +86,7 @@ fn times_of_day(fields: &Fields) -> Option<String> {
     Some(format!("at {}", list(&times, "and")))
 }
 
-/// `every 15 minutes from 09:00 to 17:59`.
+/// Describes many times of day as a pattern: `every 15 minutes from 09:00 to 17:59`.
 fn pattern(fields: &Fields) -> String {
     let second = Pattern::of(Field::Second, fields.second.values);
     let minute = Pattern::of(Field::Minute, fields.minute.values);
@@ -105,7 +106,7 @@ fn pattern(fields: &Fields) -> String {
             }
             match (&second, &minute) {
                 (Pattern::One(_), minute) => parts.push(minute.every(Field::Minute)),
-                // "Every second of every minute" is just every second.
+                // "Every second of every minute" is the same as "every second".
                 (_, Pattern::All) => {}
                 _ => parts.push(within(Field::Minute, fields.minute.values)),
             }
@@ -120,19 +121,19 @@ fn pattern(fields: &Fields) -> String {
     }
 }
 
-/// `in the hours 0, 4 and 8`.
+/// Describes a set of minutes or hours: `in the hours 0, 4 and 8`.
 fn within(field: Field, set: Set) -> String {
     let values: Vec<u32> = set.iter().collect();
     let plural = if values.len() > 1 { "s" } else { "" };
     format!("in the {field}{plural} {}", ranges(&values, |value| value.to_string(), "and"))
 }
 
-/// The shape of a set of times.
+/// The regularity in a set of seconds, minutes or hours.
 #[derive(PartialEq, Eq)]
 enum Pattern {
     All,
     One(u32),
-    /// Every n-th value over the whole field, from the first.
+    /// Every n-th value over the whole field: the step and the first value.
     Step(u32, u32),
     Run(u32, u32),
     Some(Vec<u32>),
@@ -150,7 +151,8 @@ impl Pattern {
             {
                 let step = second - first;
                 match step {
-                    // Also even across the end of the field, or it is not "every n".
+                    // The step must also be even across the end of the field. Otherwise the
+                    // values are not "every n".
                     _ if step > 1
                         && size.is_multiple_of(step)
                         && first < step
@@ -186,7 +188,7 @@ impl Pattern {
     }
 }
 
-/// None if every day matches.
+/// Describes the days. `None` if every day matches.
 fn days(fields: &Fields) -> Option<String> {
     let of_month = &fields.day_of_month;
     let of_week = &fields.day_of_week;
@@ -222,7 +224,7 @@ fn month_days(allowed: &Allowed) -> String {
 
 fn week_days(allowed: &Allowed, last: &str) -> String {
     let mut values: Vec<u32> = allowed.values.iter().collect();
-    // Weekends belong together: count Sunday last if Saturday is there.
+    // Sunday comes last if Saturday is in the list, to keep weekends together.
     if values.contains(&0) && values.contains(&6) && values.len() < 7 {
         let leading = (0..7).take_while(|day| values.contains(day)).count();
         values.rotate_left(leading);

@@ -1,8 +1,8 @@
-//! Clock changes: what becomes of local times that are skipped or shown twice.
+//! Clock changes: what happens to fires at local times that the clock skips or shows twice.
 
 use serde::{Deserialize, Serialize};
 
-/// What becomes of a time the local clock skips.
+/// What happens to a fire at a time that the local clock skips (a gap).
 ///
 /// ```
 /// use belfry_cron::{Cron, DstGap, Timetable, Zone};
@@ -19,14 +19,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DstGap {
-    /// One fire at the first instant after the gap. The default of expressions with a fixed time:
-    /// a nightly job runs every night.
+    /// One fire at the first instant after the gap. This is the default for expressions with a
+    /// fixed time, so that a nightly job runs every night.
     Shift,
-    /// No fire. The default of interval expressions: the clock never showed that time.
+    /// No fire. This is the default for interval expressions, because the clock never showed that
+    /// time.
     Skip,
 }
 
-/// What becomes of a time the local clock shows twice.
+/// What happens to a fire at a time that the local clock shows twice (a fold).
 ///
 /// ```
 /// use belfry_cron::{Cron, DstFold, Timetable, Zone};
@@ -43,9 +44,10 @@ pub enum DstGap {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DstFold {
-    /// Only the first time. The default of expressions with a fixed time.
+    /// Fire the first time only. This is the default for expressions with a fixed time.
     First,
-    /// Both times. The default of interval expressions: every 20 minutes stays every 20 minutes.
+    /// Fire both times. This is the default for interval expressions, so that every 20 minutes
+    /// stays every 20 minutes.
     Both,
 }
 

@@ -1,9 +1,10 @@
-//! Why an expression was refused, told so that its author can mend it.
+//! Why an expression was refused, with enough detail for its author to fix it.
 
 use std::fmt;
 use std::ops::Range;
 
-/// Why an expression was refused: a message and, where it makes sense, the field and the place.
+/// Why an expression was refused: a message and, where one part is to blame, its field and
+/// position.
 ///
 /// ```
 /// use belfry_cron::{Cron, Field};
@@ -32,12 +33,12 @@ impl CronError {
         CronError { span: Some(span), ..self }
     }
 
-    /// The field the problem is in, if it is in one.
+    /// The field that has the problem. `None` if the problem concerns the whole expression.
     pub fn field(&self) -> Option<Field> {
         self.field
     }
 
-    /// The bytes of the text (as it was given to `parse`) the problem is about.
+    /// The byte range of the problem in the text that was given to `parse`.
     pub fn span(&self) -> Option<Range<usize>> {
         self.span.clone()
     }
@@ -52,10 +53,10 @@ impl fmt::Display for CronError {
     }
 }
 
-/// The fields of an expression, in the order they are written.
+/// The fields of an expression, in the order in which they are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Field {
-    /// 0 to 59; only in expressions of six or seven fields.
+    /// 0 to 59. Only expressions of six or seven fields have it.
     Second,
     /// 0 to 59.
     Minute,
@@ -65,9 +66,9 @@ pub enum Field {
     DayOfMonth,
     /// 1 to 12 or a name.
     Month,
-    /// 0 (Sunday) to 7 (Sunday again) or a name; in the AWS form 1 (Sunday) to 7 (Saturday).
+    /// 0 (Sunday) to 7 (Sunday again) or a name. In the AWS form: 1 (Sunday) to 7 (Saturday).
     DayOfWeek,
-    /// 1970 to 2100; only in expressions of seven fields and in the AWS form.
+    /// 1970 to 2100. Only expressions of seven fields and the AWS form have it.
     Year,
 }
 
@@ -80,7 +81,7 @@ impl Field {
         }
     }
 
-    /// The largest value a set holds; `7` for Sunday is an alias that only the parser knows.
+    /// The largest value in a set. `7` for Sunday is an alias that only the parser knows.
     pub(crate) const fn max(self) -> u32 {
         match self {
             Field::Second | Field::Minute => 59,
@@ -111,7 +112,7 @@ impl fmt::Display for Field {
     }
 }
 
-/// A short, printable quotation of what the user wrote: error text ends in logs and web pages.
+/// Quotes the user's text, short and printable, because error texts appear in logs and web pages.
 pub(crate) fn excerpt(text: &str) -> String {
     const LONGEST: usize = 24;
     let mut quoted: String = text.chars().take(LONGEST).flat_map(char::escape_default).collect();

@@ -1,4 +1,4 @@
-//! A cron expression: the text a user wrote, understood.
+//! A parsed cron expression, together with the text that the user wrote.
 
 use crate::calendar::Calendar;
 use crate::error::CronError;
@@ -6,9 +6,10 @@ use crate::parse::{Fields, Form, parse_form};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-/// A parsed expression, valid by construction: it fires at least once.
+/// A parsed expression. It is valid by construction: it fires at least once.
 ///
-/// Calendar expressions fire between 1970 and 2100, `at(...)` up to 2199. Cheap to clone.
+/// Calendar expressions fire between 1970 and 2100, and `at(...)` can name a time up to 2199. A
+/// clone is cheap.
 ///
 /// ```
 /// use belfry_cron::Cron;
@@ -26,7 +27,7 @@ struct Inner {
     kind: Kind,
 }
 
-/// So many expressions are remembered, then it starts over.
+/// How many parsed expressions the cache holds. When the cache is full, it is emptied.
 const MAX_KNOWN: usize = 1000;
 
 static KNOWN: LazyLock<Mutex<HashMap<String, Cron>>> = LazyLock::new(Mutex::default);
@@ -34,11 +35,11 @@ static KNOWN: LazyLock<Mutex<HashMap<String, Cron>>> = LazyLock::new(Mutex::defa
 /// The three ways an expression can fire.
 #[derive(Debug)]
 pub(crate) enum Kind {
-    /// At the local times of a calendar.
+    /// At the local times that the fields match.
     Calendar {
-        /// What was written.
+        /// The fields of the text.
         fields: Box<Fields>,
-        /// What it matches.
+        /// The local times that the fields match, in a form that is fast to search.
         calendar: Calendar,
     },
     /// Once, at a local time.
@@ -46,15 +47,16 @@ pub(crate) enum Kind {
         /// Seconds since 1970 on the local clock.
         local: i64,
     },
-    /// Again and again after a fixed elapsed time.
+    /// Repeatedly, at a fixed interval of elapsed time.
     Every {
-        /// The time between two fires.
+        /// The interval between two fires.
         seconds: i64,
     },
 }
 
 impl Cron {
-    /// Reads an expression. `seed` (the schedule id) decides what `H` means; `""` when there is none.
+    /// Parses an expression. The values of `H` are hashed from `seed`, the schedule id. Without a
+    /// schedule the seed is `""`.
     ///
     /// ```
     /// use belfry_cron::Cron;
@@ -67,9 +69,7 @@ impl Cron {
             Form::Calendar(fields) => {
                 let calendar = Calendar::new(&fields);
                 if calendar.next(-1).is_none() {
-                    return Err(CronError::new(
-                        "never fires: no day from 1970 to 2100 is as the expression wants it",
-                    ));
+                    return Err(CronError::new("matches no date between 1970 and 2100"));
                 }
                 Kind::Calendar { fields, calendar }
             }
@@ -78,14 +78,15 @@ impl Cron {
         Ok(Cron { inner: Arc::new(Inner { text, kind }) })
     }
 
-    /// The same, remembered: schedules share their expressions, and every fire reads one.
+    /// Does the same as [`Cron::parse`], with a cache: every fire needs its parsed expression, and
+    /// many schedules have the same one.
     ///
     /// ```
     /// use belfry_cron::Cron;
     /// assert_eq!(Cron::recall("0 9 * * *", "a").unwrap().text(), "0 9 * * *");
     /// ```
     pub fn recall(text: &str, seed: &str) -> Result<Cron, CronError> {
-        // What has an H may mean something else for each seed.
+        // An expression with `H` can mean something else for each seed.
         if text.contains(['H', 'h']) {
             return Cron::parse(text, seed);
         }
@@ -102,15 +103,16 @@ impl Cron {
         Ok(cron)
     }
 
-    /// The expression as the user wrote it, without the spaces around it.
+    /// The expression as the user wrote it, without leading and trailing spaces.
     pub fn text(&self) -> &str {
         &self.inner.text
     }
 
-    /// Whether the expression follows the wall clock through a clock change.
+    /// Whether the expression describes an interval and not fixed times of day.
     ///
-    /// It does when its second, minute or hour begins with `*`, and when it is a `rate(...)`, which
-    /// does not look at the clock at all.
+    /// An expression is an interval if its second, minute or hour begins with `*`, or if it is a
+    /// `rate(...)`. An interval that uses the wall clock follows it through a clock change. A
+    /// `rate(...)` counts elapsed time and ignores the wall clock.
     ///
     /// ```
     /// use belfry_cron::Cron;

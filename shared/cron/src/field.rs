@@ -1,27 +1,30 @@
-//! One field of an expression: its text becomes a set of values, plus the days only a calendar can tell.
+//! Parses one field of an expression into a set of values and a list of special days, whose date
+//! depends on the month.
 
 use crate::days::Special;
 use crate::error::{CronError, Field, excerpt};
 use crate::hash::stable_hash;
 use crate::set::{Set, base};
 
-/// What differs between the crontab form and the AWS form of the same field.
+/// The dialect of a field: crontab and AWS number some fields differently.
 #[derive(Clone, Copy)]
 pub(crate) enum Dialect<'a> {
-    /// Sunday is 0 or 7; `H` means a value hashed from the seed.
+    /// Sunday is 0 or 7, and `H` is a value hashed from the seed.
     Unix { seed: &'a str },
-    /// Sunday is 1 and Saturday 7; years up to 2199; no `H`.
+    /// Sunday is 1, Saturday is 7, years go up to 2199, and there is no `H`.
     Aws,
 }
 
-/// What a field allows.
+/// The values and special days that a field allows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Allowed {
     pub(crate) values: Set,
     pub(crate) specials: Vec<Special>,
-    /// The text begins with `*` or is `?`: crontab's rule for days looks at the text, not at the set.
+    /// Whether the text begins with `*` or is `?`. Crontab's rule for days depends on the text, not
+    /// on the set of values.
     pub(crate) star: bool,
-    /// The n of `*/n`, because what it does at the end of the field surprises people.
+    /// The n of `*/n`. It is kept for a warning, because a step that does not divide the field
+    /// leaves an uneven interval at the end of the field.
     pub(crate) star_step: Option<u32>,
 }
 
@@ -35,7 +38,7 @@ impl Allowed {
     }
 }
 
-/// Reads the field. `text` is upper case printable ASCII and stands at byte `at` of the expression.
+/// Parses a field. `text` is upper-case printable ASCII and begins at byte `at` of the expression.
 pub(crate) fn parse_field(
     field: Field,
     text: &str,
@@ -58,7 +61,7 @@ pub(crate) fn parse_field(
     Ok(allowed)
 }
 
-/// One item of a list.
+/// One item of a comma-separated list.
 #[derive(Clone, Copy)]
 struct Item<'a> {
     field: Field,
@@ -92,7 +95,7 @@ impl Item<'_> {
         let (from, to) = match range.split_once('-') {
             _ if range == "*" => (self.field.min(), self.max()),
             Some((from, to)) => (self.value(from)?, self.value(to)?),
-            // A lone value with a step starts there and runs to the end of the field.
+            // A single value with a step starts at that value and goes to the end of the field.
             None => match (self.value(range)?, step) {
                 (from, Some(_)) => (self.sunday_first(from), self.max()),
                 (from, None) => (from, from),
@@ -103,14 +106,14 @@ impl Item<'_> {
         let to = match to {
             _ if alone => from,
             to if to >= from => to,
-            _ if self.field == Field::Year => return Err("years do not wrap around".into()),
+            _ if self.field == Field::Year => return Err("a range of years must ascend".into()),
             to => to + self.size(),
         };
         self.insert(from, to, step.unwrap_or(1), allowed);
         Ok(())
     }
 
-    /// Inserts every `step`-th value; those beyond the field's end wrap to its beginning.
+    /// Inserts every `step`-th value. Values beyond the end of the field wrap to its beginning.
     fn insert(self, from: u32, to: u32, step: u32, allowed: &mut Allowed) {
         let min = self.field.min();
         for value in (from..=to).step_by(step as usize) {
@@ -118,14 +121,16 @@ impl Item<'_> {
         }
     }
 
-    /// `7` is Sunday like `0`. At the start of a range it has to be the smaller of the two.
+    /// `7` means Sunday, as `0` does. At the start of a range the number must be 0, the smaller
+    /// one.
     fn sunday_first(self, value: u32) -> u32 {
         if self.field == Field::DayOfWeek && value == 7 { 0 } else { value }
     }
 
     fn max(self) -> u32 {
         match (self.field, self.dialect) {
-            // AWS allows them; those past the end of our calendar are dropped after parsing.
+            // AWS allows years up to 2199. Years after the end of our calendar are dropped after
+            // parsing.
             (Field::Year, Dialect::Aws) => 2199,
             (field, _) => field.max(),
         }
@@ -140,25 +145,25 @@ impl Item<'_> {
             .ok_or_else(|| format!("the step {} is not a whole number", excerpt(text)))?;
         let size = self.size();
         match step {
-            0 => Err("a step of 0 never moves on".into()),
+            0 => Err("a step must be at least 1".into()),
             _ if step <= size => Ok(step),
             _ => Err(match self.field {
                 Field::Minute => format!(
-                    "the step {step} is longer than the field ({size}): it would mean once an hour; \
+                    "the step {step} is larger than the field ({size} values) and would mean once an hour; \
                      for longer intervals use rate(n minutes)"
                 ),
                 Field::Hour => format!(
-                    "the step {step} is longer than the field ({size}): it would mean once a day; \
+                    "the step {step} is larger than the field ({size} values) and would mean once a day; \
                      for longer intervals use rate(n hours)"
                 ),
-                _ => format!("the step {step} is longer than the field ({size})"),
+                _ => format!("the step {step} is larger than the field ({size} values)"),
             }),
         }
     }
 
     fn value(self, text: &str) -> Result<u32, String> {
         if text.is_empty() {
-            return Err(format!("{} lacks a value", excerpt(self.text)));
+            return Err(format!("{} is incomplete: a value is missing", excerpt(self.text)));
         }
         if let Some(named) = self.named(text) {
             return named;
@@ -186,9 +191,9 @@ impl Item<'_> {
         match (self.field, month, weekday) {
             (Field::Month, Some(month), _) => Some(Ok(month)),
             (Field::DayOfWeek, _, Some(weekday)) => Some(Ok(weekday)),
-            (_, Some(_), _) => Some(Err(format!("{text} is a month, which does not belong here"))),
+            (_, Some(_), _) => Some(Err(format!("{text} is a month; this field takes no months"))),
             (_, _, Some(_)) => {
-                Some(Err(format!("{text} is a weekday, which does not belong here")))
+                Some(Err(format!("{text} is a weekday; this field takes no weekdays")))
             }
             (_, None, None) => None,
         }
@@ -199,22 +204,22 @@ impl Item<'_> {
         let digits = text.trim_matches('*');
         let glued = digits.len() < text.len() && number(digits).is_some();
         match self.field {
-            _ if glued => format!("{quoted} is not a value; perhaps `*/{digits}` was meant"),
+            _ if glued => format!("{quoted} is not a value; did you mean `*/{digits}`?"),
             _ if text == "*" => format!("{} mixes `*` with a range", excerpt(self.text)),
-            _ if text == "?" => "`?` stands alone, and only in a day field".into(),
+            _ if text == "?" => "`?` is allowed only alone and only in a day field".into(),
             Field::Month | Field::DayOfWeek if text.bytes().all(|b| b.is_ascii_alphabetic()) => {
-                format!("{quoted} is not a known name")
+                format!("{quoted} is not the name of a value")
             }
             _ => format!("{quoted} is not a value"),
         }
     }
 
-    /// AWS reads `L` as the last day of the week.
+    /// In the AWS form, a lone `L` as day of week is the last day of the week.
     fn is_aws_saturday(self) -> bool {
         matches!((self.field, self.dialect, self.text), (Field::DayOfWeek, Dialect::Aws, "L"))
     }
 
-    /// `L`, `W` and `#`, each in the field it belongs to.
+    /// Reads `L`, `W` and `#`, each only in the field that it belongs to.
     fn special(self) -> Result<Option<Special>, String> {
         let text = self.text;
         match self.field {
@@ -222,12 +227,12 @@ impl Item<'_> {
             Field::DayOfMonth if text == "LW" => Ok(Some(Special::LastWeekday)),
             Field::DayOfMonth if text.starts_with("L-") => match number(&text[2..]) {
                 Some(before) if before <= 30 => Ok(Some(Special::Last(before))),
-                _ => Err(format!("{} goes back further than a month", excerpt(text))),
+                _ => Err(format!("{}: the number after `L-` must be 0 to 30", excerpt(text))),
             },
             Field::DayOfMonth if text.len() > 1 && text.ends_with('W') => {
                 match number(&text[..text.len() - 1]) {
                     Some(day @ 1..=31) => Ok(Some(Special::NearestWeekday(day))),
-                    _ => Err(format!("{}: `W` follows one day, 1 to 31", excerpt(text))),
+                    _ => Err(format!("{}: `W` needs one day before it, 1 to 31", excerpt(text))),
                 }
             }
             Field::DayOfWeek if text == "L" => {
@@ -241,7 +246,7 @@ impl Item<'_> {
                 match (nth, number(nth)) {
                     ("L", _) => Ok(Some(Special::LastOf(weekday))),
                     (_, Some(nth @ 1..=5)) => Ok(Some(Special::Nth(weekday, nth))),
-                    _ => Err(format!("{}: `#` is followed by 1 to 5 or L", excerpt(text))),
+                    _ => Err(format!("{}: `#` needs 1 to 5 or L after it", excerpt(text))),
                 }
             }
             Field::DayOfWeek if text.ends_with('L') => {
@@ -251,14 +256,17 @@ impl Item<'_> {
         }
     }
 
-    /// `H`, `H/15`, `H(0-29)` and `H(0-29)/10`: `range` is what follows the letter.
+    /// Reads `H`, `H/15`, `H(0-29)` and `H(0-29)/10`. `range` is the text after the `H`, without
+    /// step.
     fn hashed(self, range: &str, step: Option<u32>, allowed: &mut Allowed) -> Result<(), String> {
         let Dialect::Unix { seed } = self.dialect else {
-            return Err("`H` is not part of the AWS form".into());
+            return Err("`H` is not available in cron(), the AWS form".into());
         };
         let (from, to) = match (range, self.field) {
-            (_, Field::Year) => return Err("`H` would pick a single year".into()),
-            // Every month has these days; a schedule should not lose February to its hash.
+            (_, Field::Year) => {
+                return Err("`H` is not allowed for years: it would pick a single year".into());
+            }
+            // Every month has these days, so that a monthly schedule also fires in February.
             ("", Field::DayOfMonth) => (1, 28),
             ("", field) => (field.min(), field.max()),
             _ => self.hash_range(range)?,
@@ -310,7 +318,7 @@ fn position(names: &[&str], text: &str) -> Option<u32> {
     names.iter().position(|name| *name == text || name[..3] == *text).map(|index| index as u32)
 }
 
-/// Digits only: no sign, no space, nothing that overflows.
+/// Parses a number of digits only. A sign, a space or a number that overflows gives `None`.
 pub(crate) fn number(text: &str) -> Option<u32> {
     let all_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     all_digits.then(|| text.parse().ok()).flatten()

@@ -1,13 +1,13 @@
-//! The hash behind `H`: the same schedule gets the same minute on every machine and in every release.
+//! The hash behind `H`. A schedule gets the same minute on every machine and in every release.
 
 use crate::error::Field;
 
-/// A number for (schedule, field), spread evenly and never changing.
+/// Hashes a schedule and a field to a number. The numbers are spread evenly and never change.
 ///
-/// FNV-1a (64 bit) over the seed, a separator no text contains and the field's name, then the
-/// finalizer of MurmurHash3, because FNV's low bits alone are too regular for a remainder. It is
-/// written out here since the hashers of the standard library may change between releases, which
-/// would move every `H` schedule to another minute.
+/// The hash is FNV-1a (64 bit) over the seed, a separator byte that no text contains, and the
+/// field's name. The finalizer of MurmurHash3 follows, because the low bits of FNV are too regular
+/// to take a remainder of. The hash is written out here because the hashers of the standard library
+/// may change between releases. Such a change would move every `H` schedule to another minute.
 pub(crate) fn stable_hash(seed: &str, field: Field) -> u64 {
     let bytes = seed.bytes().chain([0xff]).chain(field.name().bytes());
     let fnv = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -24,7 +24,7 @@ mod tests {
 
     #[test]
     fn the_hash_never_changes() {
-        // Computed once; a different number here moves schedules that already run.
+        // These numbers must not change: a different number moves schedules that already run.
         let minutes: Vec<u64> =
             ["a", "nightly-report", "sched_01"].map(|s| stable_hash(s, Field::Minute) % 60).into();
         assert_eq!(minutes, [59, 7, 42]);

@@ -1,13 +1,15 @@
-//! Cron expressions as people mean them: every dialect, every time zone, every clock change.
+//! Cron expressions: crontab fields with `L`, `W`, `#` and `H`, and the forms of AWS, in every time
+//! zone and across every clock change.
 //!
-//! [`Cron::parse`] reads an expression, [`Zone::parse`] finds a time zone, and a [`Timetable`] made of
-//! the two answers when it fires. The crate is pure: it reads no clock, no environment and no file.
+//! [`Cron::parse`] reads an expression and [`Zone::parse`] finds a time zone. A [`Timetable`]
+//! combines the two and computes when the expression fires. The crate is pure: it reads no clock,
+//! no environment variable and no file.
 //!
 //! ```
 //! use belfry_cron::{Cron, Timetable, Zone};
 //! let cron = Cron::parse("30 2 * * *", "").unwrap();
 //! let table = Timetable::new(cron, Zone::parse("Europe/Berlin").unwrap());
-//! // On 29 March 2026 the clock in Berlin skips 02:30; the fire comes right after the gap.
+//! // On 29 March 2026 the clock in Berlin skips 02:30, so the schedule fires right after the gap.
 //! let saturday_noon = "2026-03-28T12:00:00Z".parse().unwrap();
 //! assert_eq!(table.next_after(saturday_noon).unwrap().to_rfc3339(), "2026-03-29T01:00:00+00:00");
 //! ```

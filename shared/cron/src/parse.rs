@@ -1,30 +1,32 @@
-//! From text to form: a strict tokenizer. The calendar engine never sees what a user wrote.
+//! Parses the text of an expression into a [`Form`]. The tokenizer is strict, so that the calendar
+//! engine never sees the user's text.
 
 use crate::aws::parse_aws;
 use crate::error::{CronError, Field, excerpt};
 use crate::field::{Allowed, Dialect, parse_field};
 
-/// Long enough for any expression a person writes, short enough to be cheap whatever it holds.
+/// Long enough for any expression that a person writes, and short enough to parse cheaply whatever
+/// the text contains.
 pub(crate) const LONGEST_TEXT: usize = 256;
 
-/// What an expression says, before it is known whether it ever fires.
+/// A parsed expression. It may still turn out to match no date.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Times of the calendar.
+    /// Fields that match local dates and times.
     Calendar(Box<Fields>),
-    /// `at(...)`: one time, as seconds since 1970 on the local clock.
+    /// `at(...)`: a single local time.
     Once {
-        /// The time.
+        /// Seconds since 1970 on the local clock.
         local: i64,
     },
-    /// `rate(...)`: elapsed time from the schedule's start.
+    /// `rate(...)`: fires at a fixed interval, counted from the schedule's start.
     Every {
-        /// The time between two fires.
+        /// The interval between two fires.
         seconds: i64,
     },
 }
 
-/// The fields of an expression, missing ones filled in.
+/// The fields of an expression. Fields that the text does not have contain their default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fields {
     pub(crate) second: Allowed,
@@ -33,25 +35,26 @@ pub(crate) struct Fields {
     pub(crate) day_of_month: Allowed,
     pub(crate) month: Allowed,
     pub(crate) day_of_week: Allowed,
-    /// `+` before the day of week: both day fields must match, whatever they begin with.
+    /// `+` before the day of week: both day fields must match, with or without a leading `*`.
     pub(crate) both_days: bool,
     pub(crate) year: Allowed,
 }
 
 impl Fields {
-    /// An interval expression follows the wall clock through a clock change: a second, minute or
-    /// hour that begins with `*` says "whenever the clock shows this".
+    /// Whether this is an interval expression: its second, minute or hour begins with `*`. Such an
+    /// expression fires whenever the wall clock shows a matching time, also during a clock change.
     pub(crate) fn is_interval(&self) -> bool {
         self.second.star || self.minute.star || self.hour.star
     }
 
-    /// Crontab's rule: two restricted day fields widen each other, unless one begins with a star.
+    /// Whether one matching day field is enough. This is crontab's rule for two restricted day
+    /// fields, unless one of them begins with `*`.
     pub(crate) fn either_day(&self) -> bool {
         !self.day_of_month.star && !self.day_of_week.star && !self.both_days
     }
 }
 
-/// A word of the expression and the byte it stands at.
+/// A word of the expression and its byte offset.
 #[derive(Clone, Copy)]
 pub(crate) struct Word<'a> {
     pub(crate) text: &'a str,
@@ -64,7 +67,7 @@ impl Word<'_> {
     }
 }
 
-/// Reads the text; `seed` decides what `H` means.
+/// Parses the text. The values of `H` are hashed from `seed`.
 pub(crate) fn parse_form(text: &str, seed: &str) -> Result<Form, CronError> {
     if text.len() > LONGEST_TEXT {
         return Err(CronError::new(format!(
@@ -137,7 +140,9 @@ fn expand_macro(text: &str) -> Result<&'static str, String> {
         "@WEEKLY" => Ok("0 0 * * 0"),
         "@DAILY" | "@MIDNIGHT" => Ok("0 0 * * *"),
         "@HOURLY" => Ok("0 * * * *"),
-        "@REBOOT" => Err("@reboot has no meaning here: nothing boots".into()),
+        "@REBOOT" => {
+            Err("@reboot is not supported: a schedule belongs to no machine that boots".into())
+        }
         _ if text.starts_with("@EVERY") => {
             Err("@every is not supported; use rate(n minutes), rate(n hours) or rate(n days)"
                 .into())
@@ -150,7 +155,7 @@ fn expand_macro(text: &str) -> Result<&'static str, String> {
     }
 }
 
-/// The words between spaces and tabs, each with its place.
+/// Splits the text at spaces and tabs. Each word knows its byte offset.
 pub(crate) fn words(text: &str, at: usize) -> impl Iterator<Item = Word<'_>> {
     text.split([' ', '\t'])
         .scan(at, |next, piece| {

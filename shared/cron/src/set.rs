@@ -1,8 +1,8 @@
-//! A set of field values, small enough to copy.
+//! A set of field values, as bits. It is small enough to copy.
 
 use crate::error::Field;
 
-/// The values one field allows, kept as bits counted from zero (years from 1970).
+/// The values that one field allows, as bits. Bit zero is the value 0, and for years it is 1970.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Set([u64; 4]);
 
@@ -54,7 +54,7 @@ impl FromIterator<u32> for Set {
     }
 }
 
-/// What the bit zero of a field's set stands for.
+/// The value that bit zero stands for in a field's set.
 pub(crate) const fn base(field: Field) -> u32 {
     match field {
         Field::Year => 1970,

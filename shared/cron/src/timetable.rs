@@ -1,8 +1,9 @@
-//! The timetable: when a schedule fires, clock changes included.
+//! The timetable: the instants at which a schedule fires, across clock changes.
 //!
-//! The expression says which local times match; the zone says when the local clock shows them. A gap
-//! is local time the clock skips, a fold is local time it shows twice. Between two clock changes the
-//! local clock runs evenly, so the search goes from span to span and asks the calendar within each.
+//! The expression determines which local times match, and the zone determines when the local clock
+//! shows them. A gap is local time that the clock skips. A fold is local time that the clock shows
+//! twice. Between two clock changes the local clock runs evenly. So the search goes from span to
+//! span and asks the calendar for the matches within each span.
 
 use crate::calendar::Calendar;
 use crate::dst::{DstFold, DstGap};
@@ -10,9 +11,10 @@ use crate::expression::{Cron, Kind};
 use crate::zone::{Span, Zone};
 use chrono::{DateTime, Utc};
 
-/// When a schedule fires: an expression, a zone, the rules for clock changes and where `rate()` starts.
+/// Computes when a schedule fires, from an expression, a zone, the rules for clock changes and the
+/// start of a `rate()`.
 ///
-/// All fires are whole seconds. No method panics or runs long, whatever instant it is given.
+/// All fires are whole seconds. No method panics or runs long, for any instant.
 ///
 /// ```
 /// use belfry_cron::{Cron, Timetable, Zone};
@@ -20,7 +22,7 @@ use chrono::{DateTime, Utc};
 ///     Cron::parse("0 9 * * MON-FRI", "").unwrap(),
 ///     Zone::parse("Europe/Zurich").unwrap(),
 /// );
-/// let friday = "2026-11-13T08:00:00Z".parse().unwrap(); // 09:00 in Zurich: strictly later is Monday
+/// let friday = "2026-11-13T08:00:00Z".parse().unwrap(); // 09:00 in Zurich; the next is Monday
 /// assert_eq!(table.next_after(friday).unwrap().to_rfc3339(), "2026-11-16T08:00:00+00:00");
 /// ```
 #[derive(Clone, Debug)]
@@ -32,11 +34,12 @@ pub struct Timetable {
     anchor: Option<i64>,
 }
 
-/// The last fire of a `rate()`: the end of 2100, like the calendar's.
+/// The last possible fire of a `rate()`: the end of 2100, as in the calendar.
 const LAST_RATE_FIRE: i64 = 4_133_980_799;
 
 impl Timetable {
-    /// The expression in the zone, with the clock change rules that suit the expression.
+    /// A timetable of the expression in the zone, with the default rules for clock changes. The
+    /// defaults depend on whether the expression is an interval.
     pub fn new(cron: Cron, zone: Zone) -> Timetable {
         let (gap, fold) = match cron.is_interval() {
             true => (DstGap::Skip, DstFold::Both),
@@ -45,45 +48,46 @@ impl Timetable {
         Timetable { cron, zone, gap, fold, anchor: None }
     }
 
-    /// Sets the rules for clock changes; `None` keeps what suits the expression.
+    /// Sets the rules for clock changes. `None` keeps the default for the expression.
     pub fn with_dst(self, gap: Option<DstGap>, fold: Option<DstFold>) -> Timetable {
         Timetable { gap: gap.unwrap_or(self.gap), fold: fold.unwrap_or(self.fold), ..self }
     }
 
-    /// Sets where `rate()` counts from: it fires at the start and then every interval.
+    /// Sets the instant from which `rate()` counts: it fires at `start` and after every interval.
     ///
-    /// Without it `rate()` counts from the `after` of each question. Other expressions ignore it.
+    /// Without an anchor, `rate()` counts from the `after` of each call. Other expressions ignore
+    /// it.
     pub fn with_anchor(self, start: DateTime<Utc>) -> Timetable {
         Timetable { anchor: Some(start.timestamp()), ..self }
     }
 
-    /// The expression.
+    /// The expression of this timetable.
     pub fn cron(&self) -> &Cron {
         &self.cron
     }
 
-    /// The zone.
+    /// The zone whose local clock the expression is read on.
     pub fn zone(&self) -> Zone {
         self.zone
     }
 
-    /// What becomes of a time the clock skips.
+    /// The rule for fires at a time that the clock skips.
     pub fn gap(&self) -> DstGap {
         self.gap
     }
 
-    /// What becomes of a time the clock shows twice.
+    /// The rule for fires at a time that the clock shows twice.
     pub fn fold(&self) -> DstFold {
         self.fold
     }
 
-    /// The first fire strictly later than `after`; none when there are no more.
+    /// The first fire strictly later than `after`. `None` if there are no more fires.
     pub fn next_after(&self, after: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        // The timestamp rounds down, so that the next whole second is the first that is later.
+        // The timestamp rounds down, so the next whole second is the first one later than `after`.
         instant(self.next_from(after.timestamp().saturating_add(1)))
     }
 
-    /// The last fire strictly earlier than `before`; none when there was none.
+    /// The last fire strictly earlier than `before`. `None` if there was none.
     pub fn prev_before(&self, before: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let part_of_a_second = before.timestamp_subsec_nanos() > 0;
         let last = before.timestamp().saturating_sub(i64::from(!part_of_a_second));
@@ -92,7 +96,7 @@ impl Timetable {
 
     /// Whether there is a fire at exactly this instant.
     ///
-    /// For a `rate()` without an anchor this is true of every whole second.
+    /// A `rate()` without an anchor contains every whole second.
     pub fn contains(&self, instant: DateTime<Utc>) -> bool {
         let at = instant.timestamp();
         instant.timestamp_subsec_nanos() == 0
@@ -102,14 +106,15 @@ impl Timetable {
             }
     }
 
-    /// The fires strictly later than `after`, in order, worked out as they are asked for.
+    /// The fires strictly later than `after`, in order. The iterator computes each fire on demand.
     pub fn fires_after(&self, after: DateTime<Utc>) -> impl Iterator<Item = DateTime<Utc>> + '_ {
         std::iter::successors(self.next_after(after), |last| self.next_after(*last))
     }
 
-    /// The fires from `from` to `to`, both included, in order, worked out as they are asked for.
+    /// The fires from `from` to `to`, both included, in order. The iterator computes each fire on
+    /// demand.
     ///
-    /// A `rate()` without an anchor counts from `from` here.
+    /// Here a `rate()` without an anchor counts from `from`.
     pub fn fires_between(
         &self,
         from: DateTime<Utc>,
@@ -131,7 +136,7 @@ impl Timetable {
                 let next = match self.anchor {
                     None => from.checked_sub(1)?.checked_add(seconds)?,
                     Some(anchor) if from <= anchor => anchor,
-                    // Rounded up to the grid.
+                    // Round up to the next multiple of the interval.
                     Some(anchor) => {
                         let steps = from.checked_sub(anchor)?.checked_add(seconds - 1)? / seconds;
                         anchor.checked_add(steps.checked_mul(seconds)?)?
@@ -160,8 +165,9 @@ impl Timetable {
 
     fn next_match(&self, times: &impl LocalTimes, from: i64) -> Option<i64> {
         let spans = self.zone.spans();
-        // The next match after `asked` is `found`: a question within that stretch has the same answer,
-        // so that a sparse expression costs one question however many spans it crosses.
+        // A cache of the last answer: the next match after `asked` is `found`. Every search that
+        // starts between the two has the same answer. So a sparse expression needs one search of
+        // the calendar, even if its next match is many spans away.
         let mut known: Option<(i64, Option<i64>)> = None;
         let mut next = |after: i64| match known {
             Some((asked, found)) if asked <= after && found.is_none_or(|at| after < at) => found,
@@ -217,12 +223,13 @@ impl Timetable {
         None
     }
 
-    /// Whether what the gap before the span skipped fires at its start.
+    /// Whether times that the gap before the span skipped fire at the start of the span.
     fn shifts_into(&self, span: &Span) -> bool {
         self.gap == DstGap::Shift && span.follows_gap()
     }
 
-    /// The local time from which the span's matches count, no earlier than `local`.
+    /// The first local time of the span, at or after `local`, that may fire. Under `DstFold::First`
+    /// the repeated times at the start of the span do not fire again.
     fn not_repeated(&self, span: &Span, local: i64) -> i64 {
         match self.fold {
             DstFold::First => local.max(span.reached),
@@ -231,7 +238,7 @@ impl Timetable {
     }
 }
 
-/// Local times in order: a calendar, or a single time.
+/// A sequence of local times that can be searched: a calendar or a single time.
 pub(crate) trait LocalTimes {
     fn next(&self, after: i64) -> Option<i64>;
     fn prev(&self, before: i64) -> Option<i64>;
@@ -247,7 +254,7 @@ impl LocalTimes for Calendar {
     }
 }
 
-/// The local time of an `at(...)`.
+/// The single local time of an `at(...)`.
 pub(crate) struct Single(pub(crate) i64);
 
 impl LocalTimes for Single {
@@ -300,7 +307,7 @@ mod tests {
     fn a_time_the_clocks_skip_fires_right_after_the_gap() {
         let berlin = table("30 2 * * *", "Europe/Berlin");
         check(&berlin, "2026-03-28T12:00:00Z", &["2026-03-29T01:00:00Z", "2026-03-30T00:30:00Z"]);
-        // Several skipped times, and the time at the end of the gap itself, are one fire.
+        // Several skipped times, together with the time at the end of the gap, give one fire.
         let list = table("0,30 2,3 * * *", "Europe/Berlin");
         check(&list, "2026-03-28T12:00:00Z", &["2026-03-29T01:00:00Z", "2026-03-29T01:30:00Z"]);
         // Samoa skipped all of 30 December 2011.
@@ -312,7 +319,7 @@ mod tests {
     fn a_time_the_clocks_repeat_fires_once_and_an_interval_both_times() {
         let fixed = table("30 1 * * *", "America/New_York");
         check(&fixed, "2026-11-01T05:00:00Z", &["2026-11-01T05:30:00Z", "2026-11-02T06:30:00Z"]);
-        // Asked in the second pass: the first is over.
+        // `after` is in the repeated hour, when the first 01:30 is over.
         check(&fixed, "2026-11-01T06:10:00Z", &["2026-11-02T06:30:00Z"]);
         let interval = table("*/30 1 * * *", "America/New_York");
         check(

@@ -1,4 +1,4 @@
-//! Warnings: what is legal but probably not what its author expects.
+//! Warnings about expressions that are legal but probably not what the author expects.
 
 use crate::days::Special;
 use crate::dst::{DstFold, DstGap};
@@ -13,44 +13,45 @@ use crate::zone::Span;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-/// Something its author should know before relying on a schedule.
+/// Something that the author of an expression should know before relying on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
-    /// What kind of surprise it is.
+    /// The kind of warning, for programs.
     pub code: WarningCode,
-    /// A fragment for people, without a full stop.
+    /// The warning for people: a fragment without a full stop.
     pub message: String,
 }
 
-/// The kinds of surprise.
+/// The kinds of warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WarningCode {
     /// More than one fire a minute: `* * */4 * * *`.
     SubMinute,
-    /// Every minute of some hours where once an hour may be meant: `* 4 * * *`.
+    /// Every minute of some hours, where the author may have meant once an hour: `* 4 * * *`.
     EveryMinute,
-    /// A step that does not divide its field: `*/40`.
+    /// A step that does not divide its field, which makes the last interval shorter: `*/40`.
     UnevenStep,
-    /// A day that some months lack: `0 0 31 * *`.
+    /// A day that some months do not have: `0 0 31 * *`.
     ShortMonths,
-    /// Both day fields are set and either is enough: `0 0 13 * FRI`.
+    /// Both day fields are restricted, and one match is enough: `0 0 13 * FRI`.
     EitherDay,
-    /// Both day fields are set and both are needed because one begins with `*`: `0 0 */2 * MON`.
+    /// Both day fields are restricted and both must match, because one begins with `*`:
+    /// `0 0 */2 * MON`.
     BothDays,
-    /// A fire falls into local time that the clock skips within a year.
+    /// Within a year, a fire falls into local time that the clock skips.
     DstGap,
-    /// A fire falls into local time that the clock shows twice within a year.
+    /// Within a year, a fire falls into local time that the clock shows twice.
     DstFold,
-    /// There are no more fires.
+    /// The last fire is in the past.
     Finished,
 }
 
-/// How far ahead clock changes are looked for.
+/// How far ahead the warnings look for clock changes.
 const LOOK_AHEAD: TimeDelta = TimeDelta::days(366);
 
 impl Timetable {
-    /// What its author should know, at the time of asking.
+    /// The warnings for this timetable, as of `now`.
     ///
     /// ```
     /// use belfry_cron::{Cron, Timetable, WarningCode, Zone};
@@ -78,7 +79,7 @@ impl Timetable {
                 warnings.extend(uneven_steps(fields));
                 warnings.extend(day_rule(fields));
                 warnings.extend(short_months(fields));
-                // Every hour of the day: a clock change does not move it.
+                // An expression that fires in every hour is not affected by a clock change.
                 if fields.hour.values != Set::full(Field::Hour) {
                     self.clock_changes(calendar, now, &mut warnings);
                 }
@@ -122,8 +123,8 @@ impl Timetable {
                     let once = if several { " once" } else { "" };
                     format!("it fires{once} at {end} instead")
                 }
-                (DstGap::Skip, false) => "that fire is left out".into(),
-                (DstGap::Skip, true) => "those fires are left out".into(),
+                (DstGap::Skip, false) => "that fire is skipped".into(),
+                (DstGap::Skip, true) => "those fires are skipped".into(),
             };
             let message = format!("on {day} the clock in {zone} skips {time}: {outcome}");
             return warning(WarningCode::DstGap, message);
@@ -170,14 +171,14 @@ fn uneven_steps(fields: &Fields) -> Vec<Warning> {
         let step = allowed.star_step.filter(|step| *step > 1 && *step < size)?;
         let message = match field {
             Field::DayOfMonth => format!(
-                "`*/{step}` starts again on day 1 of every month, so that it is not every {step} days"
+                "`*/{step}` starts again on day 1 of every month, so it is not always every {step} days"
             ),
             _ if size.is_multiple_of(step) => return None,
             _ => {
                 let last = (size - 1) / step * step;
                 let name = field.name();
                 format!(
-                    "`*/{step}` is uneven: {step} does not divide {size}, so that after {name} {} \
+                    "`*/{step}` is uneven: {step} does not divide {size}, so after {name} {} \
                      the next is {} {name}s later, not {step}",
                     last + field.min(),
                     size - last
@@ -208,7 +209,7 @@ fn day_rule(fields: &Fields) -> Option<Warning> {
         warning(
             WarningCode::EitherDay,
             "fires when either the day of month or the day of week matches; \
-             put `+` before the day of week to need both"
+             put `+` before the day of week to require both"
                 .into(),
         )
     } else {
@@ -221,10 +222,10 @@ fn day_rule(fields: &Fields) -> Option<Warning> {
     })
 }
 
-/// The earliest day named is one that some of the months lack.
+/// Warns if some of the months do not have the earliest day that the expression names.
 fn short_months(fields: &Fields) -> Option<Warning> {
     let of_month = &fields.day_of_month;
-    // The month needs this many days for the special day to be there.
+    // The number of days that a month must have to contain the special day.
     let needs = |special: &Special| match *special {
         Special::Last(before) => before + 1,
         Special::NearestWeekday(day) => day,
@@ -253,7 +254,7 @@ fn short_months(fields: &Fields) -> Option<Warning> {
     Some(warning(WarningCode::ShortMonths, format!("most months have no fifth {}", weekday(day))))
 }
 
-/// In a year that is not a leap year.
+/// The number of days of a month in a year that is not a leap year.
 fn days_in(month: u32) -> u32 {
     match month {
         2 => 28,
@@ -338,7 +339,7 @@ mod tests {
             "*/40 * * * *",
             "UTC",
             &[
-                "`*/40` is uneven: 40 does not divide 60, so that after minute 40 the next is 20 minutes \
+                "`*/40` is uneven: 40 does not divide 60, so after minute 40 the next is 20 minutes \
              later, not 40",
             ],
         );
@@ -377,13 +378,13 @@ mod tests {
             "Europe/Zurich",
             &[
                 "on 2027-03-28 the clock in Europe/Zurich skips 02:00 and other times: those fires are \
-             left out",
+             skipped",
                 "on 2027-10-31 the clock in Europe/Zurich shows 02:00 and other times twice: it fires \
              both times",
             ],
         );
         check("30 2 1 * *", "Europe/Zurich", &[]);
-        // The law changed: there is no clock change there any more.
+        // Since a change of law, Vancouver no longer changes its clock.
         check("30 1 * * *", "America/Vancouver", &[]);
         check(
             "at(2027-03-28T02:10:05)",

@@ -1,6 +1,6 @@
-//! Words for values: lists, ranges and names as a person would say them.
+//! Turns values into words: lists, ranges and names.
 
-/// `1, 2 and 3`.
+/// Joins items to `1, 2 and 3`, with `last` as the last conjunction.
 pub(crate) fn list(items: &[String], last: &str) -> String {
     match items {
         [] => String::new(),
@@ -9,7 +9,8 @@ pub(crate) fn list(items: &[String], last: &str) -> String {
     }
 }
 
-/// Neighbours become ranges: `1 to 5`, `1 to 3 and 7`. Values are in order.
+/// Lists values and joins neighbours to ranges: `1 to 5`, `1 to 3 and 7`. The values must be
+/// sorted.
 pub(crate) fn ranges(values: &[u32], name: impl Fn(u32) -> String, last: &str) -> String {
     let runs = values.chunk_by(|a, b| a + 1 == *b);
     let items: Vec<String> = runs
@@ -21,7 +22,7 @@ pub(crate) fn ranges(values: &[u32], name: impl Fn(u32) -> String, last: &str) -
     list(&items, last)
 }
 
-/// `first` to `fifth`.
+/// The ordinal of 1 to 5: `first` to `fifth`.
 pub(crate) fn ordinal(n: u32) -> &'static str {
     match n {
         1 => "first",
@@ -32,12 +33,12 @@ pub(crate) fn ordinal(n: u32) -> &'static str {
     }
 }
 
-/// 0 is Sunday.
+/// The name of a weekday. 0 is Sunday.
 pub(crate) fn weekday(n: u32) -> &'static str {
     ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"][n as usize % 7]
 }
 
-/// 1 is January.
+/// The name of a month. 1 is January.
 pub(crate) fn month(n: u32) -> &'static str {
     const NAMES: [&str; 12] = [
         "January",
@@ -56,7 +57,7 @@ pub(crate) fn month(n: u32) -> &'static str {
     NAMES[(n as usize + 11) % 12]
 }
 
-/// `5 minutes`, `1 day`.
+/// A number and its unit, with a plural s where needed: `5 minutes`, `1 day`.
 pub(crate) fn count(n: u64, unit: &str) -> String {
     match n {
         1 => format!("1 {unit}"),

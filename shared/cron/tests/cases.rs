@@ -1,4 +1,5 @@
-//! The definition, case by case: what each expression means, and which ones are refused.
+//! The definition of the language as test cases: when each expression fires, and which texts are
+//! refused.
 
 use belfry_cron::{Cron, Timetable, Zone};
 use chrono::{DateTime, Utc};

@@ -1,4 +1,4 @@
-//! The reference for users (docs/cron.md) tells the truth: its tables are read and tried.
+//! Checks docs/cron.md, the reference for users: the tests read its tables and try every example.
 
 #![expect(clippy::unwrap_used, reason = "a test stops at a surprise")]
 
@@ -12,13 +12,13 @@ fn section(heading: &str) -> &'static str {
     rest.split("\n## ").next().unwrap()
 }
 
-/// The cells of every table row, the rules between head and body left out.
+/// The cells of every table row, without the `|---` lines between head and body.
 fn rows(text: &str) -> Vec<Vec<&str>> {
     let tables = text.lines().filter(|line| line.starts_with('|') && !line.starts_with("|---"));
     tables.map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect()
 }
 
-/// What stands between the first two backticks.
+/// The text between the first two backticks.
 fn code(cell: &str) -> Option<&str> {
     cell.split('`').nth(1)
 }
@@ -105,7 +105,7 @@ fn both_day_fields_combine_as_the_page_says() {
     else {
         panic!("three rows");
     };
-    // Ten years: 120 times the 13th, about 521 Fridays, 17 or so both.
+    // In ten years there are 120 times the 13th, about 521 Fridays, and about 17 Fridays the 13th.
     assert!(either > 600 && both < 25 && (250..290).contains(&star), "{either} {both} {star}");
 }
 

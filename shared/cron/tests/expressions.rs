@@ -1,4 +1,4 @@
-//! The language of expressions: what means the same, what is refused and how it is told.
+//! The language of expressions: which texts mean the same, which are refused, and the error texts.
 
 #![expect(clippy::unwrap_used, reason = "a test stops at a surprise")]
 
@@ -94,7 +94,8 @@ fn two_day_fields_widen_each_other_unless_one_begins_with_a_star() {
     check_same(&["0 0 13 * FRI", "0 0 13 * FRI,FRI"]);
     assert_ne!(fires("0 0 13 * FRI", ""), fires("0 0 13 * +FRI", ""));
     check_same(&["0 0 */1 * FRI", "0 0 * * FRI", "0 0 ? * FRI"]);
-    // `10,*` does not begin with a star, so that either is enough, and `*` is every day.
+    // `10,*` does not begin with a star, so one matching field is enough, and `*` matches every
+    // day.
     check_same(&["0 0 10,* * 2", "0 0 * * *"]);
     check_same(&["0 0 *,10 * 2", "0 0 * * 2"]);
 }
@@ -115,49 +116,49 @@ fn refusals_name_the_field_and_the_place() {
         "*/90 * * * *",
         Some(Minute),
         "*/90",
-        "minute: the step 90 is longer than the field (60): it would mean once an hour; \
+        "minute: the step 90 is larger than the field (60 values) and would mean once an hour; \
          for longer intervals use rate(n minutes)",
     );
     check_refused(
         "*5 * * * *",
         Some(Minute),
         "*5",
-        "minute: `*5` is not a value; perhaps `*/5` was meant",
+        "minute: `*5` is not a value; did you mean `*/5`?",
     );
     check_refused(
         "* JAN * * *",
         Some(Hour),
         "JAN",
-        "hour: JAN is a month, which does not belong here",
+        "hour: JAN is a month; this field takes no months",
     );
-    check_refused("0 0 * * M", Some(DayOfWeek), "M", "day of week: `M` is not a known name");
+    check_refused("0 0 * * M", Some(DayOfWeek), "M", "day of week: `M` is not the name of a value");
     check_refused("1,,2 * * * *", Some(Minute), "", "minute: a list has an empty item");
-    check_refused("1- * * * *", Some(Minute), "1-", "minute: `1-` lacks a value");
-    check_refused("*/0 * * * *", Some(Minute), "*/0", "minute: a step of 0 never moves on");
+    check_refused(
+        "1- * * * *",
+        Some(Minute),
+        "1-",
+        "minute: `1-` is incomplete: a value is missing",
+    );
+    check_refused("*/0 * * * *", Some(Minute), "*/0", "minute: a step must be at least 1");
     check_refused(
         "? * * * *",
         Some(Minute),
         "?",
-        "minute: `?` stands alone, and only in a day field",
+        "minute: `?` is allowed only alone and only in a day field",
     );
     check_refused(
         "0 0 ?,5 * *",
         Some(DayOfMonth),
         "?",
-        "day of month: `?` stands alone, and only in a day field",
+        "day of month: `?` is allowed only alone and only in a day field",
     );
     check_refused(
         "0 0 0 1 1 * 2030-2025",
         Some(Year),
         "2030-2025",
-        "year: years do not wrap around",
+        "year: a range of years must ascend",
     );
-    check_refused(
-        "0 0 30 2 *",
-        None,
-        "",
-        "never fires: no day from 1970 to 2100 is as the expression wants it",
-    );
+    check_refused("0 0 30 2 *", None, "", "matches no date between 1970 and 2100");
     check_refused("", None, "", "the expression is empty");
     check_refused(
         "* * * *",
@@ -165,7 +166,12 @@ fn refusals_name_the_field_and_the_place() {
         "* * * *",
         "an expression has 5 fields (minute first), 6 (second first) or 7 (year last), not 4",
     );
-    check_refused("@reboot", None, "@reboot", "@reboot has no meaning here: nothing boots");
+    check_refused(
+        "@reboot",
+        None,
+        "@reboot",
+        "@reboot is not supported: a schedule belongs to no machine that boots",
+    );
     check_refused("0 0 * * *\n", None, "\n", "only printable ASCII is allowed, not `\\n`");
 }
 
@@ -274,7 +280,7 @@ fn h_is_a_value_of_its_own_for_every_schedule_and_field() {
         assert!(early.len() == 1 && early[0] <= 29);
         let tens = minutes("H(0-29)/10 * * * *");
         assert!(tens.len() == 3 && tens[2] <= 29, "{tens:?}");
-        // A day every month has, so that no month is lost.
+        // The hashed day is one that every month has, so there is a fire in every month.
         let end: DateTime<Utc> = "2028-01-01T00:00:00Z".parse().unwrap();
         assert!(fires("0 0 H * *", &seed).iter().filter(|at| **at < end).count() >= 23);
         fires("H H H H *", &seed);

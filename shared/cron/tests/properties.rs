@@ -1,4 +1,4 @@
-//! Laws that hold for every expression, zone and instant.
+//! Properties that hold for every expression, zone and instant.
 
 #![expect(clippy::unwrap_used, reason = "a test stops at a surprise")]
 
@@ -57,7 +57,7 @@ fn day_of_week() -> BoxedStrategy<List> {
     vec(item, 1..=2).prop_map(|items| List { min: 0, max: 6, items }).boxed()
 }
 
-/// `days` makes the day fields and months worth looking at; without it most are `*`.
+/// With `days`, the day fields and the month vary freely. Without it, most of them are `*`.
 fn expression(days: bool, seconds: bool) -> BoxedStrategy<Expression> {
     let wild = |list| if days { list } else { mostly_star(list) };
     let second = match seconds {
@@ -87,9 +87,10 @@ fn instant() -> BoxedStrategy<DateTime<Utc>> {
     (0_i64..4_133_980_800).prop_map(|at| DateTime::from_timestamp(at, 0).unwrap()).boxed()
 }
 
-/// An instant near a clock change of the zone, if it has any later than the given one.
+/// An instant near the first clock change of the zone after `at`, or near `at` if there is none.
 fn near_change(zone: Zone, at: DateTime<Utc>, shift_minutes: i64) -> DateTime<Utc> {
-    // Before 1980 some zones had offsets of odd seconds, which a minute's tick would miss.
+    // Before 1980 some zones had offsets that are no whole minutes, which a tick of one minute
+    // would miss.
     let at = at.max("1980-01-01T00:00:00Z".parse().unwrap());
     let change = zone.changes_after(at).next().map_or(at, |(change, ..)| change);
     let minute = change.timestamp().div_euclid(60) * 60 + shift_minutes * 60;
@@ -104,12 +105,13 @@ fn rules() -> BoxedStrategy<(Option<DstGap>, Option<DstFold>)> {
         .boxed()
 }
 
-/// Parses; an expression refused because it never fires is held against the oracle day by day.
+/// Parses the expression. If it is refused because it matches no date, checks with the oracle that
+/// indeed no day matches.
 fn parse(expression: &Expression) -> Option<Cron> {
     match Cron::parse(&expression.to_string(), "") {
         Ok(cron) => Some(cron),
         Err(refused) => {
-            assert!(refused.to_string().starts_with("never fires"), "{expression}: {refused}");
+            assert!(refused.to_string().starts_with("matches no date"), "{expression}: {refused}");
             let mut day: NaiveDateTime = "1970-01-01T00:00:00".parse().unwrap();
             while day < "2101-01-01T00:00:00".parse().unwrap() {
                 assert!(!expression.matches_day(day), "{expression} fires on {day}");
@@ -190,7 +192,7 @@ proptest! {
         let first_of_day = |day: NaiveDateTime| {
             (0..1440).map(|n| day + TimeDelta::minutes(n)).find(|at| expression.matches_time(*at))
         };
-        // From the midnight after: whole days only, so that the first time of a day decides.
+        // Start at the next midnight: with whole days, the first matching time of a day decides.
         let mut day = after.date_naive().and_hms_opt(0, 0, 0).unwrap() + TimeDelta::days(1);
         let mut at = day.and_utc() - TimeDelta::seconds(1);
         let horizon: NaiveDateTime = "2101-01-01T00:00:00".parse().unwrap();
@@ -267,7 +269,7 @@ proptest! {
     }
 }
 
-/// Every question, at the ends of time and around the ends of the calendar.
+/// Calls every method at the first and last instants of chrono and around the ends of the calendar.
 fn ask_everything(text: &str, zone: Zone) {
     let Ok(cron) = Cron::parse(text, "seed") else { return };
     assert!(cron.text().len() <= 256);

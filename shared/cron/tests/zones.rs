@@ -1,4 +1,4 @@
-//! Zones are those of the newest data: every clock change of every zone, from 1970 to 2100.
+//! Checks every clock change of every zone, from 1970 to 2100, against the newest zone data.
 
 use belfry_cron::Zone;
 use chrono::{DateTime, Utc};
@@ -38,7 +38,7 @@ fn every_clock_change_of_every_zone_is_that_of_the_newest_data() {
     assert!(wrong.is_empty() && unlisted.is_empty(), "{wrong:#?} {unlisted:?}");
 }
 
-/// The hash tools/zones.py writes.
+/// The hash that tools/zones.py writes.
 fn fnv(changes: &[(i64, i32)]) -> u64 {
     let bytes = changes
         .iter()

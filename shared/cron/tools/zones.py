@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Bring the zones up to date: write src/zone/overlay.rs and tests/zones.txt.
+"""Bring the time zones up to date: write src/zone/overlay.rs and tests/zones.txt.
 
-chrono-tz is released less often than the law changes. This compares the zone data it carries (BASE)
-with the newest (NEWEST), both as the PyPI package `tzdata`, from 1970 on, and writes
+chrono-tz is released less often than time zone laws change. This script compares the zone data in
+chrono-tz (BASE) with the newest data (NEWEST), both from the PyPI package `tzdata`, from 1970 on. It
+writes
 
-  src/zone/overlay.rs  what the newest data says differently, as patches to chrono-tz
-  tests/zones.txt      for every zone, how many clock changes there are up to the end of 2100, and a
-                       hash of them; the test `zones` holds our zones against it
+  src/zone/overlay.rs  the differences, as patches to chrono-tz
+  tests/zones.txt      for every zone, the number of clock changes up to the end of 2100 and a hash of
+                       them; the test `zones` compares our zones with this file
 
-To take a newer release: set NEWEST, run `python3 shared/cron/tools/zones.py`, run the tests, commit.
-When chrono-tz carries newer data, set BASE to it. Needs Python 3.9 and pip.
+To import a newer release: set NEWEST, run `python3 shared/cron/tools/zones.py`, run the tests, commit.
+When a new chrono-tz contains newer data, set BASE to that release. Needs Python 3.9 and pip.
 """
 import datetime
 import pathlib
@@ -26,9 +27,9 @@ CRATE = pathlib.Path(__file__).resolve().parent.parent
 DAY = 86400
 EPOCH = datetime.date(1970, 1, 1)
 LAST_YEAR = 2100
-# Zones east of Greenwich begin 1970 while it is still 1969 in UTC.
+# East of Greenwich the local year 1970 begins while it is still 1969 in UTC.
 START = -7 * DAY
-# A patch with more changes than this is a rule; it is told by a zone that has the same rule.
+# A patch with more changes than this is a rule. The patch then names a zone that has the same rule.
 LONGEST_LIST = 24
 
 
@@ -52,13 +53,13 @@ def load_release(folder, version, iana):
                     "--dest", folder, f"tzdata=={version}"], check=True)
     with zipfile.ZipFile(next(pathlib.Path(folder).glob(f"tzdata-{version}-*.whl"))) as wheel:
         assert f'IANA_VERSION = "{iana}"' in wheel.read("tzdata/__init__.py").decode()
-        # Factory is the zone of a machine nobody has set up; chrono-tz rightly lacks it.
+        # Factory is the zone of a machine that is not set up yet. chrono-tz does not have it.
         names = set(wheel.read("tzdata/zones").decode().split()) - {"Factory"}
         return {name: clock_changes(wheel.read(f"tzdata/zoneinfo/{name}")) for name in names}
 
 
 def clock_changes(tzif):
-    """[(instant, offset from then on)] from START to LAST_YEAR; the first is what holds at START."""
+    """[(instant, offset from then on)] from START to LAST_YEAR. The first entry is the offset at START."""
     instants, offsets, first, footer = read_tzif(tzif)
     changes = list(zip(instants, offsets))
     changes += [c for c in rule_changes(footer) if not instants or c[0] > instants[-1]]
@@ -90,7 +91,7 @@ def read_tzif(data):
 
 
 def rule_changes(footer):
-    """What a POSIX TZ rule (the footer of the file) means, year by year."""
+    """The clock changes of a POSIX TZ rule (the footer of the file), year by year."""
     name = r"(?:<[^>]+>|[A-Za-z]+)"
     m = re.fullmatch(rf"{name}([-+:\d]+)(?:{name}([-+:\d]+)?,([^,/]+)(/[^,]+)?,([^,/]+)(/[^,]+)?)?", footer)
     if not m.group(3):
@@ -154,18 +155,18 @@ def patch(name, base, newest):
 
 def write_overlay(patches):
     lines = [
-        "//! What the law says since chrono-tz was released. Made by tools/zones.py; not edited by hand.",
+        "//! Zone rules that changed after chrono-tz was released. tools/zones.py writes this file: do not edit it.",
         "",
         "use super::patch::{Patch, Then};",
         "",
-        "/// The release of the zone data these patches bring chrono-tz up to.",
+        "/// The release of the zone data that chrono-tz has with these patches.",
         f'pub(super) const VERSION: &str = "{NEWEST[1]}";',
         "",
-        "/// The release they were made against: chrono-tz has to carry this one.",
+        "/// The release that the patches were made against. chrono-tz must contain this release.",
         "#[cfg(test)]",
         f'pub(super) const BASE_VERSION: &str = "{BASE[1]}";',
         "",
-        "/// Every difference from 1970 on, the aliases included.",
+        "/// Every difference between the two releases from 1970 on, for aliases too.",
         "pub(super) const PATCHES: &[Patch] = &[",
     ]
     for (start, until, then), names in sorted(patches.items(), key=lambda item: item[1]):

@@ -1,7 +1,8 @@
-//! Time zones: the only code that knows where zone data comes from.
+//! Time zones. This is the only code that knows where zone data comes from.
 //!
-//! chrono-tz carries the data of its release day; the law moves on. So a zone here is chrono-tz's,
-//! brought up to date by the patches in `overlay`, and extended past chrono-tz's last year.
+//! chrono-tz contains the zone data of its release day, and laws change after that day. So a zone
+//! here is the one of chrono-tz, brought up to date by the patches in `overlay` and extended past
+//! the last year of chrono-tz.
 
 mod overlay;
 mod patch;
@@ -14,7 +15,7 @@ pub(crate) use spans::{Span, Spans};
 use std::fmt;
 use std::sync::{LazyLock, OnceLock};
 
-/// A time zone by its IANA name, with the newest rules known; exact from 1970 on.
+/// A time zone with its IANA name and the newest known rules. Offsets are exact from 1970 on.
 ///
 /// ```
 /// use belfry_cron::Zone;
@@ -31,13 +32,13 @@ pub struct Zone {
 }
 
 impl Zone {
-    /// Universal time, the zone without clock changes.
+    /// UTC, the zone without clock changes.
     pub const UTC: Zone = Zone { name: "UTC", spans: &UTC_SPANS };
 
-    /// Finds a zone by its IANA name. Case does not matter; `Z` is UTC.
+    /// Finds a zone by its IANA name. Case does not matter, and `Z` is UTC.
     ///
-    /// The first use of a zone in a process works out its clock changes (a fraction of a
-    /// millisecond); later uses find them.
+    /// The first use of a zone in a process computes its clock changes, which takes a fraction of a
+    /// millisecond. Later uses find them in a cache.
     pub fn parse(name: &str) -> Result<Zone, UnknownZone> {
         if name == "UTC" || name.eq_ignore_ascii_case("Z") {
             return Ok(Zone::UTC);
@@ -52,7 +53,7 @@ impl Zone {
         }
     }
 
-    /// The name in the spelling of the IANA database.
+    /// The name of the zone, spelled as in the IANA database.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -62,15 +63,15 @@ impl Zone {
         TZ_VARIANTS.iter().map(|tz| tz.name())
     }
 
-    /// Seconds to add to universal time to get what the local clock shows.
+    /// The number of seconds to add to UTC to get the local time.
     pub fn offset_at(&self, instant: DateTime<Utc>) -> i32 {
         self.spans.at(instant.timestamp()).offset
     }
 
-    /// What the local clock shows at an instant.
+    /// The local time at an instant.
     pub fn to_local(&self, instant: DateTime<Utc>) -> NaiveDateTime {
         let offset = TimeDelta::seconds(i64::from(self.offset_at(instant)));
-        // Only at the very ends of time is there no such local time.
+        // The addition overflows only at the first and last instants that chrono can represent.
         instant.naive_utc().checked_add_signed(offset).unwrap_or(instant.naive_utc())
     }
 
@@ -81,7 +82,7 @@ impl Zone {
     /// use chrono::{TimeZone, Utc};
     /// let vancouver = Zone::parse("America/Vancouver").unwrap();
     /// let spring = Utc.with_ymd_and_hms(2026, 3, 9, 0, 0, 0).unwrap();
-    /// assert_eq!(vancouver.changes_after(spring).count(), 0); // for good
+    /// assert_eq!(vancouver.changes_after(spring).count(), 0); // no more clock changes
     /// ```
     pub fn changes_after(
         &self,
@@ -120,15 +121,15 @@ impl PartialEq for Zone {
 
 impl Eq for Zone {}
 
-/// The release of the IANA data in force, for example `2026f`.
+/// The release of the IANA data that is in force, for example `2026f`.
 ///
-/// It is the newer of what chrono-tz carries and what the overlay brings it up to.
+/// It is the release of chrono-tz or the release of the overlay, whichever is newer.
 pub fn tzdb_version() -> &'static str {
-    // The releases of a year are lettered, so text order is time order.
+    // A release is a year and a letter, so the order of the texts is the order in time.
     overlay::VERSION.max(chrono_tz::IANA_TZDB_VERSION)
 }
 
-/// No zone has this name.
+/// The error for a name that no zone has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct UnknownZone {
     name: String,
@@ -140,7 +141,7 @@ impl UnknownZone {
         UnknownZone { name: crate::error::excerpt(name), similar: similar(name) }
     }
 
-    /// A zone that may have been meant.
+    /// A zone with a similar name, which the caller may have meant.
     pub fn similar(&self) -> Option<&'static str> {
         self.similar
     }
@@ -156,9 +157,9 @@ impl fmt::Display for UnknownZone {
     }
 }
 
-/// The zone whose city is the same or differs by one or two letters.
+/// Finds a zone whose city has the same name or differs by one or two letters.
 fn similar(name: &str) -> Option<&'static str> {
-    /// Longer than any zone's name; keeps the comparison cheap.
+    /// Longer than the name of any zone. The limit keeps the comparison cheap.
     const LONGEST: usize = 40;
     let city = |name: &str| name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
     let wanted = city(name).replace([' ', '-'], "_");
@@ -170,7 +171,7 @@ fn similar(name: &str) -> Option<&'static str> {
     (nearest.0 <= tolerated).then_some(nearest.1)
 }
 
-/// Levenshtein's distance.
+/// The Levenshtein distance of two texts.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.bytes().enumerate() {

@@ -1,15 +1,15 @@
-//! What the law says since chrono-tz was released. Made by tools/zones.py; not edited by hand.
+//! Zone rules that changed after chrono-tz was released. tools/zones.py writes this file: do not edit it.
 
 use super::patch::{Patch, Then};
 
-/// The release of the zone data these patches bring chrono-tz up to.
+/// The release of the zone data that chrono-tz has with these patches.
 pub(super) const VERSION: &str = "2026f";
 
-/// The release they were made against: chrono-tz has to carry this one.
+/// The release that the patches were made against. chrono-tz must contain this release.
 #[cfg(test)]
 pub(super) const BASE_VERSION: &str = "2025b";
 
-/// Every difference from 1970 on, the aliases included.
+/// Every difference between the two releases from 1970 on, for aliases too.
 pub(super) const PATCHES: &[Patch] = &[
     Patch {
         zones: &["Africa/Casablanca", "Africa/El_Aaiun"],

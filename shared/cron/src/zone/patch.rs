@@ -1,13 +1,15 @@
-//! A zone's clock changes: those of chrono-tz, patched, and continued past its last year.
+//! Computes the clock changes of a zone: those of chrono-tz, corrected by patches and continued
+//! past the last year of chrono-tz.
 
 use super::overlay::PATCHES;
 use chrono::{DateTime, Datelike, NaiveDate, Offset, TimeZone};
 use chrono_tz::Tz;
 
-/// From an instant on, the local clock differs from universal time by so many seconds.
+/// A clock change: the instant, and the offset from UTC in seconds from that instant on.
 pub(super) type Change = (i64, i32);
 
-/// The newest law for some zones: in [from, until) these changes replace those of chrono-tz.
+/// A correction for some zones: from `from` to `until` (exclusive), these changes replace those of
+/// chrono-tz.
 pub(super) struct Patch {
     pub(super) zones: &'static [&'static str],
     pub(super) from: i64,
@@ -15,30 +17,31 @@ pub(super) struct Patch {
     pub(super) then: Then,
 }
 
-/// What happens in a patched stretch of time.
+/// The clock changes in a patched stretch of time.
 pub(super) enum Then {
-    /// Exactly this.
+    /// These clock changes.
     Changes(&'static [Change]),
-    /// What happens in another zone: a rule, without its dates.
+    /// The same clock changes as in another zone. This describes a rule without listing its dates.
     Like(&'static str),
 }
 
-/// Local clocks in the far east begin 1970 while it is still 1969 in universal time.
+/// In the far east the local year 1970 begins while it is still 1969 in UTC.
 const START: i64 = -7 * DAY;
 
-/// chrono-tz lists changes up to the end of 2099.
+/// The last year for which chrono-tz has clock changes.
 const LAST_KNOWN_YEAR: i32 = 2099;
 
-/// The last year an `at(...)` can name.
+/// The last year that an `at(...)` can name.
 const LAST_YEAR: i32 = 2199;
 
-/// No zone ever changed its clock and changed it back within six days, so that a change cannot hide
-/// between two looks. The test `zones` compares the outcome with the data itself.
+/// How far apart the sampled offsets are. No zone ever changed its clock and changed it back within
+/// six days, so two equal samples have no clock change between them. The test `zones` compares the
+/// result with the zone data.
 const LOOK_EVERY: i64 = 6 * DAY;
 
 const DAY: i64 = 86_400;
 
-/// All clock changes; the first entry is the offset in force at the start.
+/// All clock changes of a zone. The first entry is the offset in force at the start.
 pub(super) fn changes(tz: Tz) -> Vec<Change> {
     let mut changes = listed(tz);
     for patch in PATCHES.iter().filter(|patch| patch.zones.contains(&tz.name())) {
@@ -58,7 +61,8 @@ pub(super) fn changes(tz: Tz) -> Vec<Change> {
     changes
 }
 
-/// chrono-tz tells offsets, not changes: look at intervals, and bisect where they differ.
+/// The clock changes according to chrono-tz. chrono-tz gives offsets and no changes, so this
+/// samples the offset at intervals and bisects where two samples differ.
 fn listed(tz: Tz) -> Vec<Change> {
     let offset = |instant: i64| {
         let time = DateTime::from_timestamp(instant, 0).unwrap_or_default();
@@ -79,7 +83,7 @@ fn listed(tz: Tz) -> Vec<Change> {
                     false => after = middle,
                 }
             }
-            // Two changes may lie between the looks: go on from the first.
+            // Two changes may lie between the samples, so continue from the first one.
             changes.push((after, offset(after)));
             current = offset(after);
         }
@@ -88,15 +92,15 @@ fn listed(tz: Tz) -> Vec<Change> {
     changes
 }
 
-/// Rules depend on weekdays and dates only, so a year repeats an earlier one that began on the same
-/// weekday and is as long.
+/// Continues the clock changes past the last known year. Rules depend on weekdays and dates only.
+/// So a year repeats an earlier year that began on the same weekday and has the same length.
 fn continue_rules(changes: &mut Vec<Change>) {
     let known = changes.clone();
     for year in LAST_KNOWN_YEAR + 1..=LAST_YEAR {
         let shape = |year: i32| {
             (new_year(year).div_euclid(DAY).rem_euclid(7), new_year(year + 1) - new_year(year))
         };
-        // All fourteen shapes of a year occur within 28 years.
+        // All fourteen combinations of first weekday and length occur within 28 years.
         let model =
             (LAST_KNOWN_YEAR - 27..=LAST_KNOWN_YEAR).rev().find(|&y| shape(y) == shape(year));
         let Some(model) = model else { continue };

@@ -1,17 +1,19 @@
-//! Spans: the stretches of time in which a zone's clock runs evenly.
+//! Spans: the stretches of time between clock changes, in which the local clock of a zone runs
+//! evenly.
 
 use super::patch::Change;
 
-/// One span: from `start` to `end` (exclusive) the local clock is `offset` ahead of universal time.
+/// One span. From `start` to `end` (exclusive) the local clock is `offset` seconds ahead of UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
-    /// The first instant of the span, seconds since 1970; `BEGINNING` for the first.
+    /// The first instant of the span, in seconds since 1970. The first span starts at `BEGINNING`.
     pub(crate) start: i64,
-    /// The first instant after it; `END` for the last.
+    /// The first instant after the span. The last span ends at `END`.
     pub(crate) end: i64,
     pub(crate) offset: i32,
-    /// What the local clock had already reached before the span began. Below it the clock repeats
-    /// itself (a fold); if the span begins above it, what lies between was skipped (a gap).
+    /// The latest local time that the clock had reached before the span began. If the span begins
+    /// earlier than that, the clock repeats the times between (a fold). If the span begins later,
+    /// the clock skipped the times between (a gap).
     pub(crate) reached: i64,
 }
 
@@ -24,17 +26,17 @@ impl Span {
         self.end + i64::from(self.offset)
     }
 
-    /// Whether the clock skipped some local times right before the span.
+    /// Whether the clock skipped local times right before the span.
     pub(crate) fn follows_gap(&self) -> bool {
         self.local_start() > self.reached
     }
 }
 
-/// Far outside of chrono's time, near enough to add an offset.
+/// Far outside the instants of chrono, but not so far that adding an offset overflows.
 pub(crate) const BEGINNING: i64 = i64::MIN / 2;
 pub(crate) const END: i64 = i64::MAX / 2;
 
-/// All spans of a zone, in order and without holes.
+/// All spans of a zone, in order of time and without gaps between them.
 #[derive(Debug)]
 pub(crate) struct Spans {
     spans: std::borrow::Cow<'static, [Span]>,
@@ -50,7 +52,8 @@ pub(crate) static UTC_SPANS: Spans = Spans {
 };
 
 impl Spans {
-    /// From clock changes in order of time; the first one's offset also holds before it.
+    /// Builds the spans from clock changes in order of time. The offset of the first change also
+    /// applies to the time before it.
     pub(crate) fn new(changes: &[Change]) -> Spans {
         let mut spans: Vec<Span> = Vec::with_capacity(changes.len());
         let mut reached = BEGINNING;
@@ -58,7 +61,7 @@ impl Spans {
             let end = changes.get(index + 1).map_or(END, |next| next.0);
             let start = if index == 0 { BEGINNING } else { at };
             let span = Span { start, end, offset, reached };
-            // The first span begins where nothing can be skipped.
+            // No span comes before the first one, so nothing can be skipped or repeated there.
             let reached_before = if index == 0 { span.local_start() } else { reached };
             spans.push(Span { reached: reached_before, ..span });
             reached = reached_before.max(span.local_end());
@@ -70,12 +73,12 @@ impl Spans {
         self.spans.len()
     }
 
-    /// The span with this number; the last one for numbers beyond.
+    /// The span with this index, or the last span if the index is too large.
     pub(crate) fn get(&self, index: usize) -> Span {
         self.spans[index.min(self.spans.len() - 1)]
     }
 
-    /// The number of the span an instant is in.
+    /// The index of the span that contains an instant.
     pub(crate) fn index_at(&self, instant: i64) -> usize {
         self.spans.partition_point(|span| span.start <= instant).saturating_sub(1)
     }

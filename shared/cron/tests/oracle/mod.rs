@@ -1,7 +1,8 @@
-//! An oracle: what the definition says, evaluated without any cleverness and without the crate's code.
+//! An oracle: evaluates the definition in the simplest way, without the code of the crate.
 //!
-//! An expression is generated as a structure, written as text for the crate and evaluated here minute
-//! by minute, with nothing shared but the zone's offset at an instant.
+//! A test generates an expression as a structure and writes it as text for the crate. The oracle
+//! evaluates the structure minute by minute. The two share only the offset of the zone at an
+//! instant.
 
 use belfry_cron::{DstFold, DstGap, Zone};
 use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta, Timelike, Utc};
@@ -41,7 +42,7 @@ impl fmt::Display for Item {
     }
 }
 
-/// A field: its smallest and largest value and its list.
+/// A field: its smallest value, its largest value and its list of items.
 #[derive(Clone, Debug)]
 pub(crate) struct List {
     pub(crate) min: u32,
@@ -54,7 +55,8 @@ impl List {
         matches!(self.items[0], Item::Star | Item::StarStep(_))
     }
 
-    /// Values in the order the definition counts them; a descending range goes round once.
+    /// Whether the field matches a value. Counts through each range as the definition does: a
+    /// descending range wraps around once.
     fn has(&self, value: u32, date: Option<NaiveDateTime>) -> bool {
         self.items.iter().any(|item| {
             let walk = |from: u32, to: u32, step: u32| {
@@ -101,7 +103,7 @@ fn special(item: &Item, date: NaiveDateTime) -> bool {
         date.checked_add_signed(TimeDelta::days(days)).filter(|other| other.month() == month)
     };
     match *item {
-        // n days later is the last day of the month.
+        // The day that is n days later is the last day of the month.
         Item::Last(n) => {
             same_month(i64::from(n)).is_some() && same_month(i64::from(n) + 1).is_none()
         }
@@ -112,8 +114,8 @@ fn special(item: &Item, date: NaiveDateTime) -> bool {
         Item::Nearest(n) => {
             let Some(target) = date.with_day(n) else { return false };
             let candidates = (1..=31).filter_map(|d| date.with_day(d)).filter(|d| !is_weekend(*d));
-            // Saturday's nearest is the Friday before, Sunday's the Monday after: both one day away,
-            // two where that one is in another month.
+            // The nearest of a Saturday is the Friday before, and of a Sunday the Monday after.
+            // Both are one day away, or two days if the nearer one is in another month.
             let nearest = candidates.min_by_key(|d| (*d - target).num_days().abs());
             nearest == Some(date)
         }
@@ -159,7 +161,7 @@ impl Expression {
     }
 
     pub(crate) fn matches_day(&self, local: NaiveDateTime) -> bool {
-        // The calendar begins with 1970 and ends with 2100, on the local clock.
+        // On the local clock, the calendar begins with 1970 and ends with 2100.
         if !(1970..=2100).contains(&local.year()) || !self.month.has(local.month(), None) {
             return false;
         }
@@ -182,7 +184,7 @@ impl Expression {
         self.matches_time(local) && self.matches_day(local)
     }
 
-    /// The fires from `from` to `to`, found by watching the wall clock tick by tick.
+    /// The fires from `from` to `to`, found by moving the wall clock tick by tick.
     pub(crate) fn fires(
         &self,
         zone: Zone,
@@ -192,7 +194,7 @@ impl Expression {
     ) -> Vec<DateTime<Utc>> {
         let shown =
             |at: DateTime<Utc>| at.naive_utc() + TimeDelta::seconds(i64::from(zone.offset_at(at)));
-        // Start early enough to know what the clock has already shown.
+        // Start two days early, to know which local times the clock has already shown.
         let mut at = from - TimeDelta::days(2);
         let mut reached = shown(at - tick);
         let mut fires = Vec::new();
