@@ -69,7 +69,7 @@ BEYOND_FORM = [
     ("schedule_id", "is a word of the API"),
     ("schedule_id", "is declared twice"),
     ("version", "is declared twice"),
-    ("set", "is another than the path's"),
+    ("set", "must be the same as in the path"),
     ("planned", "must be an object of revisions"),
 ]
 

@@ -86,7 +86,7 @@ async fn an_edit_by_hand_shows_as_drift_in_fire_times_and_is_mended() {
         drift["says"],
         json!([
             "next run Thu 2026-01-01 02:00 -> Thu 2026-01-01 02:30 Europe/Zurich",
-            "until 2026-04-01: 89 runs more, 90 fewer, 1 the same",
+            "until 2026-04-01: 89 runs added, 90 removed, 1 kept",
             "on 2026-03-29 the clock in Europe/Zurich skips 02:30: it fires at 03:00 instead",
             "on 2026-10-25 the clock in Europe/Zurich shows 02:30 twice: it fires the first time \
              only",
@@ -182,7 +182,7 @@ async fn what_is_left_out_goes_only_if_asked_and_not_by_mistake() {
     // Most of the set: it must be said how many.
     let plan = apply(&world, "?prune=true&dry_run=true", &set(&all[..1])).await;
     assert_eq!(plan["counts"]["delete"], 3);
-    let why = "would delete 3 of 4 schedules; allow_delete=3 lets it";
+    let why = "would delete 3 of 4 schedules; pass allow_delete=3 to allow that";
     assert_eq!(plan["guard"], why);
     let path = "/sets/billing?prune=true";
     let (status, refused) = world.call("PUT", path, &set(&all[..1])).await;

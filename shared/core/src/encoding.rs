@@ -1,9 +1,10 @@
-//! How texts and JSON are kept in records.
+//! How stored records contain texts and JSON.
 
-/// Texts from targets and executors are cut here, so that a run record stays one write unit.
+/// The most bytes that a run record keeps of a text from a target or an executor. The limit keeps
+/// the record within one write unit of DynamoDB.
 pub const MAX_TEXT: usize = 300;
 
-/// Cuts a text from outside to what a run record keeps.
+/// Cuts a text from a target or an executor to [`MAX_TEXT`] bytes, between two characters.
 pub fn cut(text: &str) -> String {
     let mut end = text.len().min(MAX_TEXT);
     while !text.is_char_boundary(end) {
@@ -12,31 +13,32 @@ pub fn cut(text: &str) -> String {
     text[..end].to_owned()
 }
 
-/// The user's JSON as one text: DynamoDB's own maps lose number forms and refuse deep nesting.
+/// Serde for the user's JSON as one text. DynamoDB's own maps lose number formats and refuse deep
+/// nesting.
 pub mod json_text {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use serde_json::Value;
 
-    /// Writes the JSON text.
+    /// Writes a value as JSON text.
     pub fn serialize<S: Serializer>(value: &Value, out: S) -> Result<S::Ok, S::Error> {
         value.to_string().serialize(out)
     }
 
-    /// Reads the JSON text.
+    /// Reads a value from JSON text.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Value, D::Error> {
         serde_json::from_str(&String::deserialize(from)?).map_err(serde::de::Error::custom)
     }
 
-    /// The same for a value that may be missing.
+    /// Does the same for a value that may be missing.
     pub mod optional {
         use super::{Deserialize, Deserializer, Serialize, Serializer, Value};
 
-        /// Writes the JSON text.
+        /// Writes the value as JSON text, or null if there is none.
         pub fn serialize<S: Serializer>(value: &Option<Value>, out: S) -> Result<S::Ok, S::Error> {
             value.as_ref().map(Value::to_string).serialize(out)
         }
 
-        /// Reads the JSON text.
+        /// Reads the value from JSON text, if there is one.
         pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
             let text = Option::<String>::deserialize(from)?;
             text.map(|text| serde_json::from_str(&text).map_err(serde::de::Error::custom))

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
-/// A whole number from 0. JSON knows one kind of number: 60.0 is as whole as 60.
+/// Reads a whole number from 0. JSON has only one kind of number, so 60.0 counts as a whole number
+/// too.
 pub fn whole_number(value: &Value) -> Option<u64> {
-    // Beyond this not every whole number has a float of its own.
+    // Above this limit a float can no longer represent every whole number.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let whole = |number: f64| {
         ((0.0..EXACT).contains(&number) && number.fract() == 0.0).then_some(number as u64)

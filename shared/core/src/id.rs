@@ -1,4 +1,5 @@
-//! Names of things: schedules, workflows, runs, and the key that makes a launch idempotent.
+//! The names of schedules, workflows, triggers and sets, the ids of runs, and the idempotency key
+//! of a launch.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,31 +9,32 @@ use sha2::{Digest, Sha256};
 
 use crate::instant::{self, Instant};
 
-/// Long enough for a UUID with a prefix, short enough to leave room in every key.
+/// Long enough for a UUID with a prefix, and short enough to fit in every key together with others.
 const MAX_NAME: usize = 64;
 
-/// A schedule's name, unique in the deployment. Letters, digits and `. _ -`, so that it stands
-/// unescaped in URLs, run ids and execution names.
+/// The name of a schedule, unique in the deployment. It contains only letters, digits and `. _ -`,
+/// so that URLs, run ids and execution names can contain it without escaping.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ScheduleId(String);
 
-/// A workflow's name, under the same rules as a schedule's.
+/// The name of a workflow. The rules are those of a schedule's name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct WorkflowId(String);
 
-/// The name of a trigger node of a workflow, under the same rules.
+/// The name of a trigger node in a workflow. The rules are those of a schedule's name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct NodeId(String);
 
-/// The name of a declared set of schedules, under the same rules. Every owner has its own sets.
+/// The name of a declared set of schedules. The rules are those of a schedule's name. Every owner
+/// has their own sets: two owners can use the same name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SetName(String);
 
-/// Why a name was refused.
+/// The error for a name that breaks the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be 1 to {MAX_NAME} letters, digits or . _ - and begin with a letter or digit")]
 pub struct BadName;
@@ -90,34 +92,37 @@ name!(NodeId);
 name!(SetName);
 
 impl ScheduleId {
-    /// A name for a schedule whose maker gave none, from something unique such as a request id.
+    /// Derives a name for a schedule that was created without one. `unique` is something that
+    /// occurs once, such as a request id.
     pub fn derived_from(unique: &str) -> ScheduleId {
         ScheduleId(format!("s-{}", &hex::encode(Sha256::digest(unique))[..20]))
     }
 
-    /// The name of the one schedule `owner` may have at a trigger of a workflow. Names are one
-    /// space: with the owner in it, nobody takes another's trigger or learns of it.
+    /// The name of the one schedule that `owner` may have at a trigger of a workflow. All owners
+    /// share one namespace. The owner is part of the hash, so that no owner can take the trigger of
+    /// another owner or find out whether it exists.
     pub fn of_trigger(owner: &str, workflow: &WorkflowId, node: &NodeId) -> ScheduleId {
-        // Names have no slash, so that no two triggers read alike.
+        // Names contain no slash, so two different triggers never give the same text.
         let trigger = Sha256::digest(format!("{workflow}/{node}/{owner}"));
         ScheduleId(format!("t-{}", &hex::encode(trigger)[..20]))
     }
 
-    /// Whether it is a path below `/schedules` that is no schedule: one of this name could not be
-    /// asked for.
+    /// Whether the API uses this name for another path below `/schedules`. A schedule with such a
+    /// name could not be requested.
     pub fn is_reserved(&self) -> bool {
         ["validate", "bulk"].contains(&self.as_str())
     }
 
-    /// The part of the due index this schedule lives in. Stable: moving it would lose due clocks.
+    /// The shard of the due index that contains this schedule. The mapping must not change, because
+    /// a change would lose due clocks.
     pub fn shard(&self, shards: u32) -> u32 {
         let digest = Sha256::digest(&self.0);
         u32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]]) % shards.max(1)
     }
 }
 
-/// Why a run exists beside its schedule's clock: part of its identity, so that a manual run never
-/// collides with the scheduled fire of the same second.
+/// Why a run exists if the schedule's clock did not cause it. The cause is part of the run's
+/// identity, so that a manual run never collides with the scheduled fire of the same second.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Cause(String);
 
@@ -125,39 +130,41 @@ const AFTER: &str = "after-";
 const BACKFILL: &str = "backfill-";
 
 impl Cause {
-    /// A person or a program asked for it; `unique` tells two requests of one second apart.
+    /// A person or a program requested the run. `unique` distinguishes two requests in the same
+    /// second.
     pub fn manual(unique: &str) -> Cause {
         Cause(format!("manual-{}", &hex::encode(Sha256::digest(unique))[..12]))
     }
 
-    /// A run of another schedule succeeded.
+    /// A run of another schedule succeeded, and this schedule follows it.
     pub fn after(run: &RunId) -> Cause {
         Cause(format!("{AFTER}{}", &hex::encode(Sha256::digest(run.to_string()))[..12]))
     }
 
-    /// Whether a run of another schedule is the cause.
+    /// Whether the cause is the success of a run of another schedule.
     pub fn is_after(&self) -> bool {
         self.0.starts_with(AFTER)
     }
 
-    /// A backfill of this name.
+    /// The backfill with this id.
     pub fn backfill(id: &str) -> Cause {
         Cause(format!("{BACKFILL}{id}"))
     }
 
-    /// The name of the backfill that is the cause, if one is.
+    /// The id of the backfill, if the cause is a backfill.
     pub fn as_backfill(&self) -> Option<&str> {
         self.0.strip_prefix(BACKFILL)
     }
 
-    /// The record of a long outage, standing for many fires that were not caught up.
+    /// The summary of a long outage: one record that stands for many fires that were not caught up.
     pub fn summary() -> Cause {
         Cause("missed".to_owned())
     }
 }
 
-/// A fire's identity, and so its run's: the schedule, the planned second, and the cause if it is
-/// not the schedule itself. Written `<schedule_id>@<run_at>` or `<schedule_id>@<run_at>~<cause>`.
+/// The identity of a fire and of its run: the schedule, the planned second, and the cause if the
+/// clock did not cause the run. The text form is `<schedule_id>@<run_at>` or
+/// `<schedule_id>@<run_at>~<cause>`.
 ///
 /// ```
 /// use belfry_core::id::RunId;
@@ -167,11 +174,11 @@ impl Cause {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RunId {
-    /// Whose fire it is.
+    /// The schedule that the fire belongs to.
     pub schedule_id: ScheduleId,
-    /// The nominal time, before jitter.
+    /// The nominal time of the fire, before jitter.
     pub run_at: Instant,
-    /// `None` for a fire of the schedule itself.
+    /// `None` for a fire of the schedule's clock.
     pub cause: Option<Cause>,
 }
 
@@ -185,12 +192,13 @@ impl RunId {
         }
     }
 
-    /// A run with a cause of its own.
+    /// A run that the schedule's clock did not cause.
     pub fn caused(schedule_id: &ScheduleId, run_at: Instant, cause: Cause) -> RunId {
         RunId { cause: Some(cause), ..RunId::scheduled(schedule_id, run_at) }
     }
 
-    /// Whether somebody asked for this run by itself: a paused schedule can still be run by hand.
+    /// Whether a caller requested this run explicitly, manually or by a backfill. Such a run
+    /// launches even if its schedule is paused.
     pub fn is_asked_for(&self) -> bool {
         self.cause.as_ref().is_some_and(|cause| !cause.is_after())
     }
@@ -222,8 +230,8 @@ impl RunId {
         Ok(RunId { schedule_id, run_at: run_at.ok_or(BadRunId)?, cause })
     }
 
-    /// `sha256(schedule_id:epoch_seconds)` in hex, with the cause behind it if there is one. The
-    /// same fire has the same key on every retry.
+    /// `sha256(schedule_id:epoch_seconds)` in hex, or `sha256(schedule_id:epoch_seconds:cause)` if
+    /// there is a cause. A fire has the same key on every retry.
     pub fn idempotency_key(&self) -> String {
         let mut text = format!("{}:{}", self.schedule_id, self.run_at.timestamp());
         if let Some(Cause(cause)) = &self.cause {
@@ -234,7 +242,7 @@ impl RunId {
     }
 }
 
-/// Why a text is not a run id.
+/// The error for a text that is not a run id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("is not a run id: expected <schedule_id>@<run_at>")]
 pub struct BadRunId;
@@ -265,7 +273,7 @@ impl<'de> Deserialize<'de> for RunId {
     }
 }
 
-/// A run id as the two keys of its record: the schedule, and the sort key.
+/// Serde for a run id as the two keys of its record: `schedule_id` and the sort key `run_at`.
 pub mod keys {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -277,12 +285,12 @@ pub mod keys {
         run_at: String,
     }
 
-    /// Writes the keys.
+    /// Writes the run id as two fields.
     pub fn serialize<S: Serializer>(id: &RunId, out: S) -> Result<S::Ok, S::Error> {
         Keys { schedule_id: id.schedule_id.clone(), run_at: id.sort_key() }.serialize(out)
     }
 
-    /// Reads the keys.
+    /// Reads the run id from the two fields.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<RunId, D::Error> {
         let Keys { schedule_id, run_at } = Keys::deserialize(from)?;
         RunId::from_keys(schedule_id, &run_at).map_err(serde::de::Error::custom)

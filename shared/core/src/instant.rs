@@ -1,11 +1,11 @@
-//! Instants: whole seconds for what is planned, milliseconds for what was observed.
+//! Instants in UTC. Planned times are whole seconds, and observed times have milliseconds.
 
 use chrono::{DateTime, Datelike, SubsecRound, Timelike, Utc};
 
-/// A moment in UTC.
+/// An instant in UTC.
 pub type Instant = DateTime<Utc>;
 
-/// The whole second that contains `instant`: planned times have no fraction.
+/// Cuts an instant to its whole second, because planned times have no fraction.
 ///
 /// ```
 /// let observed = "2026-11-16T09:00:00.750Z".parse().unwrap();
@@ -15,12 +15,13 @@ pub fn whole_second(instant: Instant) -> Instant {
     instant.trunc_subsecs(0)
 }
 
-/// A planned time as it stands in keys and indexes: fixed width, so that text sorts as time does.
+/// A planned time as text for keys and indexes. The width is fixed, so that texts sort as times do.
 pub fn text(instant: Instant) -> String {
     let Some(year) = u32::try_from(instant.year()).ok().filter(|year| *year <= 9999) else {
         return instant.format("%Y-%m-%dT%H:%M:%SZ").to_string();
     };
-    // By hand: every fire writes a dozen of them, and chrono reads its format anew for each.
+    // Written by hand for speed: every fire writes about a dozen texts, and chrono would parse its
+    // format string for each of them.
     let mut text = String::with_capacity("0000-00-00T00:00:00Z".len());
     let mut push = |number: u32, end: &str| {
         text.extend([number / 10 % 10, number % 10].map(|digit| char::from(b'0' + digit as u8)));
@@ -36,8 +37,8 @@ pub fn text(instant: Instant) -> String {
     text
 }
 
-/// Reads what [`text`] wrote, and any other RFC 3339 time whose year in UTC has four digits: others
-/// would not sort as text.
+/// Reads what [`text`] wrote, and any other RFC 3339 time whose year in UTC has four digits. Texts
+/// with longer years would not sort as times do.
 ///
 /// ```
 /// use belfry_core::instant::parse;
@@ -49,7 +50,7 @@ pub fn parse(text: &str) -> Option<Instant> {
     (0..=9999).contains(&at.year()).then(|| whole_second(at))
 }
 
-/// Serde for optional whole-second instants in stored items and answers.
+/// Serde for optional whole-second instants in stored items and API responses.
 pub mod optional {
     use super::Instant;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -69,7 +70,7 @@ pub mod optional {
     }
 }
 
-/// Serde for whole-second instants in stored items and answers.
+/// Serde for whole-second instants in stored items and API responses.
 pub mod required {
     use super::Instant;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,29 +1,29 @@
-//! What is wrong with an input, told to the caller by field, all of it at once.
+//! The problems of an input, by field. The caller gets all problems at once.
 
 use belfry_cron::CronError;
 use serde::Serialize;
 
-/// One problem of one field.
+/// One problem with one field of an input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[error("{field}: {message}")]
 pub struct Invalid {
-    /// The field as the caller wrote it, dotted inside objects.
+    /// The field's name as the caller wrote it, with dots inside objects: `target.url`.
     pub field: String,
-    /// What is wrong with it, as a fragment that completes a sentence.
+    /// What is wrong, as a fragment that completes a sentence: `must not be empty`.
     pub message: String,
-    /// The character the problem begins at, counted from 0, where the field is a text and one
-    /// place in it is to blame.
+    /// The character at which the problem begins, counted from 0, if the field is a text and one
+    /// position in it is to blame.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<usize>,
 }
 
 impl Invalid {
-    /// A problem of `field`.
+    /// A problem with `field` as a whole.
     pub fn new(field: impl Into<String>, message: impl Into<String>) -> Invalid {
         Invalid { field: field.into(), message: message.into(), at: None }
     }
 
-    /// Why an expression was refused, pointing at the character.
+    /// The problem with a cron expression that was refused, with the character at which it begins.
     ///
     /// ```
     /// use belfry_core::{cron::Cron, invalid::Invalid};

@@ -1,7 +1,7 @@
-//! What Belfry decides, without touching anything.
+//! The decisions of Belfry, as pure functions.
 //!
-//! Nothing here knows AWS, reads a clock, an environment or a random number: every function takes
-//! what it needs and answers with data. The engine acts on those answers.
+//! Nothing here calls AWS or reads a clock, an environment variable or a random number. Every
+//! function takes its inputs as arguments and returns data. The engine acts on that data.
 //!
 //! The rooms import in one direction: the words all others use (`id`, `instant`, `invalid`, `form`,
 //! `encoding`, `words`), then `workflow`, `guard` and `schedule`, `run`, `fire`, then `tick`, `recovery` and

@@ -1,4 +1,4 @@
-//! A workflow: an immutable, versioned definition and the target that runs it.
+//! A workflow: an immutable, versioned definition and the target that a run of it is launched at.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,15 +6,15 @@ use serde_json::Value;
 use crate::encoding::json_text;
 use crate::invalid::Invalid;
 
-/// One version of a workflow. It never changes, so launchers keep it.
+/// One version of a workflow. A version never changes, so launchers cache it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workflow {
-    /// What the executor runs; opaque to us.
+    /// What the executor runs. Belfry passes it on without reading it.
     #[serde(with = "json_text")]
     pub definition: Value,
-    /// Where it is launched.
+    /// The target that runs are launched at.
     pub target: Target,
-    /// When a run counts as done.
+    /// When a run counts as done: at the accepted launch, or when its executor reports.
     #[serde(default)]
     pub completion: Completion,
 }
@@ -23,56 +23,57 @@ pub struct Workflow {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Completion {
-    /// An accepted launch is a success.
+    /// A run succeeds when its target accepts the launch.
     #[default]
     OnLaunch,
-    /// The executor reports back.
+    /// A run ends when its executor reports success or failure.
     Tracked,
 }
 
-/// Where a run is launched.
+/// The service that a run is launched at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Target {
-    /// A signed POST.
+    /// A signed POST request.
     Http {
-        /// Where to.
+        /// The URL of the request.
         url: String,
     },
-    /// A message.
+    /// A message in an SQS queue.
     Sqs {
-        /// To which queue; a `.fifo` queue deduplicates by the idempotency key.
+        /// The URL of the queue. A `.fifo` queue deduplicates by the idempotency key.
         queue_url: String,
     },
-    /// An asynchronous invocation.
+    /// An asynchronous invocation of a Lambda function.
     Lambda {
-        /// A name or an ARN.
+        /// The function's name or ARN.
         function: String,
     },
-    /// An execution named by the idempotency key.
+    /// An execution of a state machine. Its name is the idempotency key, so that Step Functions
+    /// starts it only once.
     StepFunctions {
-        /// Of which state machine.
+        /// The ARN of the state machine.
         state_machine_arn: String,
     },
-    /// An event.
+    /// An event on an EventBridge bus.
     #[serde(rename = "eventbridge")]
     EventBridge {
-        /// On which bus.
+        /// The name or ARN of the bus.
         bus: String,
-        /// Its `source`.
+        /// The `source` of the event.
         source: String,
-        /// Its `detail-type`.
+        /// The `detail-type` of the event.
         detail_type: String,
     },
 }
 
-/// The owner of a workflow that everybody may use.
+/// The owner of a workflow that all users may use.
 pub const EVERYBODY: &str = "*";
 
-/// A definition larger than this does not fit a DynamoDB item beside its target.
+/// The largest definition, in bytes. Together with the target it must fit in a DynamoDB item.
 pub const MAX_DEFINITION: usize = 350 * 1024;
 
-/// No address or name of a target is longer.
+/// The longest address or name of a target, in bytes.
 const MAX_TEXT: usize = 2048;
 
 fn too_long() -> String {
@@ -128,7 +129,7 @@ impl Target {
             }
             Target::EventBridge { bus, source, detail_type } => {
                 if source.is_empty() || detail_type.is_empty() {
-                    return Err(Invalid::new("target", "needs a source and a detail_type"));
+                    return Err(Invalid::new("target", "must have a source and a detail_type"));
                 }
                 let texts = [("target.source", source), ("target.detail_type", detail_type)];
                 if let Some((field, _)) = texts.iter().find(|(_, text)| text.len() > MAX_TEXT) {

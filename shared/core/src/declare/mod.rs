@@ -1,4 +1,5 @@
-//! Schedules declared elsewhere: sets of files, and resources of CloudFormation stacks.
+//! Schedules that are declared as code: in sets, which come from files, and as resources of
+//! CloudFormation stacks.
 
 pub mod resource;
 pub mod set;

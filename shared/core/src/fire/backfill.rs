@@ -1,8 +1,9 @@
-//! A backfill: the fires of a time gone by, run now, beside the clock and under a bound of its own.
+//! A backfill: runs the fires of a past time range now. It is independent of the clock and has its
+//! own limit of concurrent runs.
 //!
-//! Its record says how far it came. Whoever looks at it next goes on from there, so that it survives
-//! any crash, and the runs it makes are named by the fire and by it: going over a fire twice makes
-//! one run.
+//! The record of a backfill contains its progress. The next step, in a tick or at the end of a run,
+//! continues from there, so a backfill survives any crash. The id of a run contains the fire and
+//! the backfill, so handling a fire twice creates one run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,103 +17,105 @@ use crate::instant::{self, Instant};
 use crate::run::Status;
 use crate::schedule::Timing;
 
-/// Fires of one backfill: more are several backfills.
+/// The most fires of one backfill. More fires need several backfills.
 pub const MAX_FIRES: usize = 10_000;
-/// Runs of a backfill under way at once.
+/// The most concurrent runs of a backfill.
 pub const MAX_CONCURRENT: u64 = 100;
-/// Fires looked at in one step.
+/// The most fires that one step handles.
 pub const LOOKED_AT: usize = 100;
 
-/// A backfill and how far it came.
+/// A backfill and its progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Backfill {
-    /// Its name.
+    /// The backfill's id, unique within its schedule.
     pub backfill_id: String,
-    /// Whose schedule it is of.
+    /// The owner of the schedule.
     pub owner: String,
-    /// Who asked for it.
+    /// The caller who requested the backfill.
     pub created_by: String,
-    /// When.
+    /// When the caller requested it.
     pub created_at: Instant,
-    /// The first fire it may have.
+    /// The start of the time range, included.
     #[serde(with = "instant::required")]
     pub from: Instant,
-    /// The last fire it may have.
+    /// The end of the time range, included.
     #[serde(with = "instant::required")]
     pub to: Instant,
-    /// In which order they run.
+    /// The order in which the fires run.
     pub order: Order,
-    /// How many run at once.
+    /// The most runs of this backfill at the same time.
     pub max_concurrent: u32,
-    /// Whether fires that ran by themselves run again.
+    /// Whether fires that already ran on schedule run again.
     pub rerun: bool,
-    /// What its runs are given instead of the schedule's payload.
+    /// The payload of its runs, instead of the schedule's payload.
     #[serde(default, with = "json_text::optional", skip_serializing_if = "Option::is_none")]
     pub payload: Option<Value>,
-    /// The definition whose fires these are: a later edit does not change them.
+    /// The timing that determines the fires. It is a copy, so a later edit does not change the
+    /// fires.
     pub timing: Timing,
-    /// Where a `rate()` of that definition counts from.
+    /// The instant from which a `rate()` of that timing counts.
     #[serde(with = "instant::required")]
     pub anchor: Instant,
-    /// Whether it goes on.
+    /// Whether the backfill is running, done or cancelled.
     pub state: State,
-    /// How many fires there are.
+    /// The number of fires in the time range.
     pub total: u64,
-    /// How many were dealt with, in order.
+    /// The number of fires that are handled so far, in order.
     pub position: u64,
-    /// How many of those had run by themselves.
+    /// How many of the handled fires had already run on schedule.
     pub already_ran: u64,
-    /// What became of the runs that ended, by their states.
+    /// The number of ended runs for each terminal status.
     #[serde(default)]
     pub ended: BTreeMap<String, u64>,
-    /// The fires whose runs are under way.
+    /// The fires whose runs have not ended.
     #[serde(default)]
     pub active: BTreeSet<String>,
-    /// Counts its changes: of two who go on at once, one wins.
+    /// Increases with every change. If two processes continue the backfill at once, only one can
+    /// write.
     pub version: u64,
 }
 
-/// In which order a backfill runs its fires.
+/// The order in which a backfill runs its fires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// As they would have been.
+    /// In the order in which the fires would have run.
     #[default]
     OldestFirst,
-    /// The newest first: often the one that matters.
+    /// The newest fire first, because its result often matters most.
     NewestFirst,
 }
 
-/// Whether a backfill goes on.
+/// The state of a backfill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It does.
+    /// It still has fires to handle or runs that have not ended.
     Running,
-    /// Every fire was dealt with and every run has ended.
+    /// Every fire is handled and every run has ended.
     Done,
-    /// Somebody cancelled it, or its schedule is gone.
+    /// A caller cancelled it, or its schedule was deleted.
     Cancelled,
 }
 
-/// What comes next.
+/// The next step of a backfill: what to write and what to launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// The backfill afterwards.
+    /// The backfill's record after this step.
     pub after: Backfill,
-    /// The runs to make, or to make again if they are not there.
+    /// The runs to create. A run that already exists is left as it is.
     pub launch: Vec<RunId>,
 }
 
 impl Backfill {
-    /// The name of a backfill of these fires. Asking for the same again is asking for the same one,
-    /// unless it is called otherwise.
+    /// The id of a backfill of this time range. Requesting the same range again gives the same
+    /// backfill, unless the caller gives it a different name in `called`.
     pub fn name(from: Instant, to: Instant, called: &str) -> String {
         let what = format!("{}/{}/{called}", instant::text(from), instant::text(to));
         hex::encode(Sha256::digest(what))[..12].to_owned()
     }
 
-    /// Its fires in its order, unless there are too many. `None`: there are.
+    /// The fires of the backfill, in its order. `None` if there are more than [`MAX_FIRES`].
     pub fn fires(&self, schedule: &ScheduleId) -> Option<Vec<Instant>> {
         let Ok(readable) = self.timing.read(schedule, self.anchor) else {
             return Some(Vec::new());
@@ -129,13 +132,13 @@ impl Backfill {
         Some(fires)
     }
 
-    /// The run of one of its fires.
+    /// The id of the run for one of its fires.
     pub fn run_id(&self, schedule: &ScheduleId, run_at: Instant) -> RunId {
         RunId::caused(schedule, run_at, Cause::backfill(&self.backfill_id))
     }
 
-    /// Decides what comes next. `states`: of its active fires, those that have a run; `ran`: of the
-    /// next [`LOOKED_AT`] fires, those that ran by themselves.
+    /// Decides the next step. `states` has the status of each active fire whose run exists. `ran`
+    /// has those of the next [`LOOKED_AT`] fires that already ran on schedule.
     pub fn next_step(
         &self,
         schedule: &ScheduleId,
@@ -152,7 +155,7 @@ impl Backfill {
                     *after.ended.entry(status.as_str().to_owned()).or_default() += 1;
                 }
                 Some(_) => {}
-                // It was decided on and not made: whoever decided died.
+                // The process that decided on this run crashed before it created the run.
                 None => launch.extend(instant::parse(key).map(|at| self.run_id(schedule, at))),
             }
         }
@@ -175,7 +178,7 @@ impl Backfill {
         Step { after, launch }
     }
 
-    /// The backfill as the API shows it.
+    /// The backfill as JSON for the API.
     pub fn view(&self, schedule: &ScheduleId) -> Value {
         let ended = |status: Status| self.ended.get(status.as_str()).copied().unwrap_or(0);
         let run_ids = self.active.iter().filter_map(|key| instant::parse(key));
@@ -216,7 +219,7 @@ mod tests {
         midnight + chrono::Duration::hours(hour)
     }
 
-    /// Of six hourly fires, two at once.
+    /// A backfill of six hourly fires, two at a time.
     fn backfill() -> Backfill {
         Backfill {
             backfill_id: "b".to_owned(),

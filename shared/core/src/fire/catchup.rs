@@ -1,4 +1,4 @@
-//! Catch-up: what becomes of fires that were missed by more than the grace.
+//! Catch-up: what happens to missed fires, which are late by more than the grace period.
 
 use belfry_cron::Timetable;
 use chrono::Duration;
@@ -7,23 +7,23 @@ use crate::instant::Instant;
 use crate::run::Missed;
 use crate::schedule::{Catchup, Clock};
 
-/// Missed fires looked at at once: a year of minutes is worked off in six ticks.
+/// The most missed fires that one plan looks at. Six ticks work off a year of fires every minute.
 pub const MAX_LOOKED_AT: usize = 100_000;
 
-/// The missed fires of one schedule, oldest first, divided by policy. The three parts follow one
-/// another and together are what was given.
+/// The missed fires of one schedule, oldest first, divided by the catch-up policy. The three parts
+/// are consecutive and together contain all missed fires.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Division<'a> {
-    /// Recorded, not launched.
+    /// Fires that are recorded as missed and not launched.
     pub given_up: &'a [Instant],
-    /// Launched now.
+    /// Fires that are launched now.
     pub caught_up: &'a [Instant],
-    /// Left for the next tick, because a tick does a bounded amount of work.
+    /// Fires that are left for the next tick, because a tick does a limited amount of work.
     pub left: &'a [Instant],
 }
 
-/// Divides `missed`. With `more_to_come` the newest missed fires are not among them, so that `once`
-/// keeps its one launch for later.
+/// Divides `missed`. `more_to_come` means that the newest missed fires are not in `missed` yet.
+/// Then the policy `once` launches nothing now and keeps its one launch for the newest fire.
 pub fn divide<'a>(
     missed: &'a [Instant],
     policy: Catchup,
@@ -44,16 +44,16 @@ pub fn divide<'a>(
     Division { given_up, caught_up, left }
 }
 
-/// What a clock has missed, and how much of it would be launched.
+/// The fires that a clock has missed, and how many of them the policy would launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preview {
-    /// The fires from its position up to now.
+    /// The fires from the clock's next run up to now.
     pub fires: Missed,
-    /// How many of them its policy launches.
+    /// How many of these fires the catch-up policy launches.
     pub launches: u64,
 }
 
-/// Previews what is caught up of `clock` at `now`, without a grace. `None`: nothing was missed.
+/// Previews the catch-up of `clock` at `now`, without a grace period. `None` if no fire was missed.
 pub fn preview(clock: &Clock, timetable: &Timetable, now: Instant) -> Option<Preview> {
     let cursor = clock.next_run_at?;
     let window = clock.policies.catchup_window_s.unwrap_or(u64::MAX);

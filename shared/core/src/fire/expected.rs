@@ -1,8 +1,8 @@
-//! The fires a schedule should have had, recomputed from its change log.
+//! The fires that a schedule should have had, recomputed from its change log.
 //!
-//! A definition has the fires strictly after the instant it was made, up to and including the
-//! instant it was replaced: an edit records what came due under the old definition up to that very
-//! moment, and the new one begins with its next fire after it.
+//! A definition has the fires strictly after the instant at which it was saved, up to and including
+//! the instant at which it was replaced. An edit records the fires that came due under the old
+//! definition up to that instant, and the new definition begins with its next fire after it.
 
 use chrono::Duration;
 
@@ -10,52 +10,53 @@ use crate::id::ScheduleId;
 use crate::instant::{self, Instant};
 use crate::schedule::change::{Change, Verb};
 
-/// A change is written this long after its instant at most: the API answers by then or not at all.
-/// Until then fires of the old definition launch.
+/// The longest time between the instant of a change and its write: the API responds within this
+/// time or not at all. Until the write, fires of the old definition launch.
 const CHANGE_TAKES: Duration = Duration::seconds(30);
 
-/// The definitions of a schedule, oldest first.
+/// The definitions of a schedule over time, oldest first.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     schedule_id: ScheduleId,
     spans: Vec<Span>,
 }
 
-/// A definition and when it was in force.
+/// A definition and the time in which it was in force.
 #[derive(Clone, Debug)]
 struct Span {
     change: Change,
     after: Instant,
-    /// `None`: it still is.
+    /// `None` if it is still in force.
     until: Option<Instant>,
     created_at: Instant,
 }
 
-/// The fires of a window.
+/// The fires that a schedule should have had in a time window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
-    /// In order, each once.
+    /// The fires in order of time, without duplicates.
     pub fires: Vec<Fire>,
-    /// Parts of the window, both ends included, whose definition is no longer understood: nobody
-    /// knows their fires.
+    /// Parts of the window, both ends included, whose definition can no longer be parsed. Their
+    /// fires are unknown.
     pub unknown: Vec<(Instant, Instant)>,
 }
 
-/// A fire that should have been.
+/// A fire that the schedule should have had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fire {
-    /// When.
+    /// The nominal time of the fire.
     pub run_at: Instant,
-    /// Whether the schedule was paused then.
+    /// Whether the schedule was paused at that time.
     pub paused: bool,
 }
 
-/// A window has more fires than were asked for.
+/// The error for a window that has more fires than the caller accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany;
 
 impl Timeline {
-    /// The history of `owner`'s schedule of this name. A name may have been somebody else's before.
+    /// The history of `owner`'s schedule with this name. Changes by earlier owners of the name are
+    /// ignored.
     pub fn of(schedule_id: &ScheduleId, owner: &str, changes: Vec<Change>) -> Timeline {
         let mut spans: Vec<Span> = Vec::new();
         let mut newest = Instant::MIN_UTC;
@@ -79,7 +80,7 @@ impl Timeline {
         Timeline { schedule_id: schedule_id.clone(), spans }
     }
 
-    /// The fires from `from` to `to`, both included, unless there are more than `max`.
+    /// The fires from `from` to `to`, both included. An error if there are more than `max`.
     pub fn fires(&self, from: Instant, to: Instant, max: usize) -> Result<Expected, TooMany> {
         let mut expected = Expected::default();
         for span in &self.spans {
@@ -107,9 +108,9 @@ impl Timeline {
         Ok(expected)
     }
 
-    /// Whether a run at `run_at`, planned or confirmed under `revision`, was rightly launched at
-    /// `started_at` although a newer definition has no such fire: jitter may start it ahead of its
-    /// time, and a change takes a moment.
+    /// Whether it was right to launch the run at `run_at` of definition `revision` at `started_at`,
+    /// although a newer definition has no such fire. It can be right for two reasons: jitter may
+    /// start a run before its nominal time, and writing a change takes a moment.
     pub fn had_fire(&self, revision: u64, run_at: Instant, started_at: Instant) -> bool {
         self.spans.iter().any(|span| {
             let timing = &span.change.timing;
@@ -125,8 +126,9 @@ impl Timeline {
     }
 }
 
-/// The order in which changes were made. Revisions say it better than clocks, which differ from
-/// machine to machine; but they begin anew when a name is used long after its last schedule.
+/// Sorts changes into the order in which they were made. Revisions are more reliable than
+/// timestamps, because the clocks of machines differ. But revisions start at 1 again if a name is
+/// reused long after its last schedule was deleted.
 fn in_order(mut changes: Vec<Change>) -> impl Iterator<Item = Change> {
     changes.sort_by_key(|change| (change.at, change.revision));
     let mut age = 0;
@@ -146,7 +148,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::schedule::definition::tests::clock;
 
-    /// A time of the first of January 2026.
+    /// A time on 1 January 2026.
     pub(crate) fn at(time: &str) -> Instant {
         format!("2026-01-01T{time}Z").parse().unwrap()
     }
@@ -170,7 +172,7 @@ pub(crate) mod tests {
         Timeline::of(&"nightly".parse().unwrap(), "ann", changes)
     }
 
-    /// The fires of the first hour as minutes and seconds; paused ones with a `p`.
+    /// Compares the fires of the first hour, as minutes and seconds. Fires in a pause have a `p`.
     #[track_caller]
     fn check(changes: Vec<Change>, expected: &[&str]) {
         let found = timeline(changes).fires(at("00:00:00"), at("00:59:59"), 1000).unwrap();

@@ -1,4 +1,4 @@
-//! Jitter: spreads fires around their nominal time, the same way on every retry.
+//! Jitter: moves a fire away from its nominal time, by the same offset on every retry.
 
 use chrono::Duration;
 use sha2::{Digest, Sha256};
@@ -6,9 +6,10 @@ use sha2::{Digest, Sha256};
 use crate::id::RunId;
 use crate::instant::Instant;
 
-/// When a fire starts: within `jitter_ms` of its nominal time either way, never before `now` (unless it is
-/// late already) and never at or past `next`, so that fires keep their order. The offset is a function of the fire
-/// alone, so that a repeated plan decides alike.
+/// The instant at which a fire starts: at most `jitter_ms` before or after its nominal time. A fire
+/// that is not late yet never starts before `now`. A fire always starts before `next`, so that
+/// fires keep their order. The offset depends only on the fire, so a repeated plan gives the same
+/// instant.
 pub fn launch_at(id: &RunId, jitter_ms: u32, next: Option<Instant>, now: Instant) -> Instant {
     if jitter_ms == 0 {
         return id.run_at;

@@ -1,4 +1,4 @@
-//! Fires: which there are, when they are due, and what policy does with them.
+//! Fires: which fires a schedule has, when each is due, and how the policies apply to them.
 
 pub mod backfill;
 pub mod catchup;

@@ -1,45 +1,47 @@
-//! Overlap: whether a run starts, waits or is skipped while earlier runs of its schedule are going.
+//! Overlap: decides whether a run starts, waits or is skipped while earlier runs of its schedule
+//! are active.
 
 use std::collections::BTreeSet;
 
 use crate::run::Status;
 use crate::schedule::Overlap;
 
-/// Runs that may wait for their turn; a fire beyond them is skipped, reason `queue_full`.
+/// The most runs of a schedule that may wait. A further fire is skipped with the reason
+/// `queue_full`.
 pub const MAX_WAITING: usize = 100;
 
-/// The places of a schedule, and the runs that hold one, by their sort keys.
+/// The slots of a schedule, and the runs that hold one.
 #[derive(Clone, Copy, Debug)]
 pub struct Slots<'a> {
-    /// The runs that hold a slot.
+    /// The sort keys of the runs that hold a slot.
     pub active: &'a BTreeSet<String>,
-    /// How many may.
+    /// The number of slots.
     pub max: u32,
 }
 
-/// The answer to a run whose time has come.
+/// The decision about a run whose time has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It starts.
+    /// The run starts.
     Start,
-    /// It waits for the runs before it.
+    /// The run waits until earlier runs have ended.
     Wait,
-    /// It is not launched.
+    /// The run is skipped.
     Skip(Blocked),
 }
 
-/// What is in the way of a run that is skipped.
+/// Why a run is skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Blocked {
     /// The run with this sort key holds the slot.
     By(String),
-    /// As many runs wait as may.
+    /// [`MAX_WAITING`] runs are waiting already.
     FullQueue,
 }
 
-/// Decides about the run `me`. `earlier` are the runs of earlier fires that have not ended, with
-/// their states; only `queue` looks at them: runs start in the order of their nominal times, so an
-/// earlier one that has no slot yet goes first, wherever its message is.
+/// Decides about the run `me`. `earlier` has the runs of earlier fires that have not ended, with
+/// their status. Only the policy `queue` uses them: runs start in the order of their nominal times,
+/// so an earlier run without a slot goes first, even if its message is late.
 ///
 /// ```
 /// use belfry_core::fire::overlap::{Blocked, Decision, Slots, decide};

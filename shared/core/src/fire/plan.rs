@@ -1,4 +1,4 @@
-//! The plan: which fires of a clock are due, and what is to become of each.
+//! The plan: which fires of a clock are due, and what a tick does with each of them.
 
 use belfry_cron::Timetable;
 use chrono::Duration;
@@ -10,28 +10,29 @@ use crate::instant::Instant;
 use crate::run::{Missed, Reason, Run, Trigger};
 use crate::schedule::{Catchup, Clock};
 
-/// How far a plan looks and how much it takes on at once.
+/// How far ahead a plan looks, and how much work it takes on at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Horizon {
-    /// Fires up to this long from now are recorded and sent ahead.
+    /// Fires up to this far in the future are recorded and sent ahead of time.
     pub lookahead: Duration,
-    /// A fire late by less than this is simply late.
+    /// The grace period. A fire that is less late than this still launches and does not count as
+    /// missed.
     pub grace: Duration,
-    /// Missed fires launched, or recorded one by one, in one tick.
+    /// The most missed fires that one tick launches or records one by one.
     pub max_catchup: usize,
 }
 
 /// What a tick does with one clock, in this order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// The records of its fires, oldest first, each put if there is none.
+    /// The run records of its fires, oldest first. A record that already exists is kept.
     pub fires: Vec<Run>,
-    /// Where the clock stands afterwards.
+    /// The clock's next run afterwards. `None` if there are no more fires.
     pub next_run_at: Option<Instant>,
 }
 
-/// Plans what is due from `clock.next_run_at` up to the horizon. A clock without a next run has
-/// nothing due.
+/// Plans the fires that are due from `clock.next_run_at` up to the horizon. A clock without a next
+/// run has no due fires.
 pub fn plan(clock: &Clock, timetable: &Timetable, now: Instant, horizon: &Horizon) -> Plan {
     let Some(cursor) = clock.next_run_at else {
         return Plan { fires: Vec::new(), next_run_at: None };
@@ -51,7 +52,7 @@ pub fn plan(clock: &Clock, timetable: &Timetable, now: Instant, horizon: &Horizo
         matches!(clock.policies.catchup_policy, Catchup::FireImmediately | Catchup::Spread);
     let mut missed = Vec::new();
     let mut wanted = 0;
-    // One more than a tick takes on tells that there are more.
+    // Looking at one fire more than a tick takes on shows whether there are more.
     while missed.len() < MAX_LOOKED_AT && wanted <= horizon.max_catchup {
         match upcoming.next_if(|at| *at < overdue) {
             Some(at) => {
@@ -91,7 +92,8 @@ pub fn plan(clock: &Clock, timetable: &Timetable, now: Instant, horizon: &Horizo
     Plan { fires, next_run_at: upcoming.next() }
 }
 
-/// One record each, or one for all where there would be too many.
+/// The records of missed fires that are not launched: one for each fire, or one summary if there
+/// are too many.
 fn given_up(clock: &Clock, missed: &[Instant], now: Instant, horizon: &Horizon) -> Vec<Run> {
     let record = |id: RunId| {
         let trigger = Trigger::Schedule(clock.timing.cron_expr.clone());
@@ -235,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn ninety_days_are_caught_up_a_bounded_number_at_a_time_and_none_is_left_out() {
+    fn catch_up_of_ninety_days_is_bounded_per_tick_and_complete() {
         for policy in [Catchup::FireImmediately, Catchup::Spread] {
             let mut clock = due("* * * * *", "2026-01-01T00:00:00Z");
             clock.policies.catchup_policy = policy;

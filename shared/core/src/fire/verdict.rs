@@ -1,20 +1,20 @@
-//! Whether a fire that arrives at the launcher still stands.
+//! Decides whether the launcher still launches a fire, after the schedule may have changed.
 
 use crate::id::RunId;
 use crate::run::Reason;
 use crate::schedule::{Clock, Overlap};
 
-/// What the launcher does with a run.
+/// The decision of the launcher about a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Claim it and call the target.
+    /// Claim the run and call the target.
     Launch,
-    /// Record why it is not launched.
+    /// Do not launch the run, and record the reason.
     Cancel(Reason),
 }
 
-/// Judges a fire planned under `revision` by the clock as it is now. A fire that an edited
-/// definition still has is launched; the edit must not lose it.
+/// Decides about a fire that was planned under `revision`, by the clock as it is now. If the
+/// definition was edited and still has this fire, the fire launches: an edit must not lose it.
 pub fn judge(clock: Option<&Clock>, id: &RunId, revision: u64) -> Verdict {
     let Some(clock) = clock else { return Verdict::Cancel(Reason::Deleted) };
     if id.is_asked_for() {
@@ -29,12 +29,13 @@ pub fn judge(clock: Option<&Clock>, id: &RunId, revision: u64) -> Verdict {
     }
 }
 
-/// Whether what a launcher read of a schedule ahead of a fire's time is good enough when that time has
-/// come, unless the run met a change since. Not under `queue`, where the slots of the moment decide,
-/// and not while others follow: who stops following changes only the list of them.
+/// Whether a launcher may read the schedule before the fire's time and use that copy at the fire's
+/// time, unless a change marked the run since. Under `queue` the answer is no, because the current
+/// slots decide. If other schedules follow this one, the answer is no too: a schedule that stops
+/// following changes only the list of followers and does not mark the runs.
 pub fn can_be_read_ahead(clock: &Clock, id: &RunId) -> bool {
     let takes_turns = clock.policies.overlap_policy == Overlap::Queue;
-    // A run with a cause may have a policy of its own.
+    // A run with a cause may have its own overlap policy.
     id.cause.is_none() && !takes_turns && clock.then.is_empty()
 }
 

@@ -1,4 +1,4 @@
-//! Access: what a token lets its bearer do.
+//! Access: what a token allows its bearer to do.
 
 use std::fmt;
 
@@ -7,22 +7,22 @@ use crate::workflow::EVERYBODY;
 /// A permission that a token may carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// See schedules, runs, workflows and what became of them.
+    /// Read schedules, runs, workflows and their history.
     SchedulesRead,
-    /// Make, change and delete schedules; publish workflow versions.
+    /// Create, change and delete schedules, and publish workflow versions.
     SchedulesWrite,
-    /// Ask for runs and say how they ended.
+    /// Request runs, and report how runs ended.
     RunsWrite,
-    /// Everything, of everybody.
+    /// Do everything, for all users.
     Admin,
 }
 
 impl Scope {
-    /// All of them.
+    /// All scopes.
     pub const ALL: [Scope; 4] =
         [Scope::SchedulesRead, Scope::SchedulesWrite, Scope::RunsWrite, Scope::Admin];
 
-    /// Its name in a token.
+    /// The name of the scope in a token.
     pub fn as_str(self) -> &'static str {
         match self {
             Scope::SchedulesRead => "schedules:read",
@@ -39,10 +39,10 @@ impl fmt::Display for Scope {
     }
 }
 
-/// Longer than any issuer's subject; it has to fit a key.
+/// The longest user id. It is longer than the subjects that issuers use, and it fits in a key.
 const MAX_USER: usize = 512;
 
-/// Whether a text can be a user's id. Everybody is no user.
+/// Whether a text can be a user's id. `*`, which stands for all users, is not a user.
 pub fn is_user(id: &str) -> bool {
     (1..=MAX_USER).contains(&id.len()) && id != EVERYBODY
 }
@@ -52,8 +52,8 @@ pub fn is_user(id: &str) -> bool {
 pub struct Scopes(Vec<Scope>);
 
 impl Scopes {
-    /// Reads a `scope` claim. Issuers write `a b`; a gateway that was given a list makes `[a b]` of
-    /// it. Scopes of other services are not ours to mind.
+    /// Reads a `scope` claim. Issuers write `a b`, and a gateway turns a list into `[a b]`. Scopes
+    /// of other services are ignored.
     ///
     /// ```
     /// use belfry_core::guard::access::{Scope, Scopes};
@@ -66,7 +66,7 @@ impl Scopes {
         Scopes(words.filter_map(known).collect())
     }
 
-    /// Whether they hold `scope`. An admin holds every scope.
+    /// Whether the token has `scope`. The scope `admin` includes every scope.
     pub fn allow(&self, scope: Scope) -> bool {
         self.0.iter().any(|held| *held == scope || *held == Scope::Admin)
     }

@@ -1,4 +1,5 @@
-//! Guards: who may do what, how much of it, and where a target may lead.
+//! Guards: what a caller may do, how many schedules an owner may create, how fast Belfry calls a
+//! service, and which addresses a target may have.
 
 pub mod access;
 pub mod network;

@@ -1,7 +1,8 @@
 //! Networks: which addresses a target may have.
 //!
-//! A caller who may publish a workflow chooses where we connect to. Addresses that only we can reach
-//! (our own machine, our network, the metadata of the cloud) are not theirs to reach through us.
+//! A caller who publishes a workflow chooses the address that Belfry connects to. Some addresses
+//! only Belfry can reach: its own machine, its network, the metadata service of the cloud. A caller
+//! must not reach those through Belfry.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -15,8 +16,8 @@ const fn v6(a: u16, b: u16, bits: u8) -> Ipv6Net {
     Ipv6Net::new_assert(Ipv6Addr::new(a, b, 0, 0, 0, 0, 0, 0), bits)
 }
 
-/// IPv4 that is not public (the IANA registry of special addresses), multicast and what is
-/// reserved included.
+/// IPv4 networks that are not public (the IANA registry of special addresses), including multicast
+/// and reserved networks.
 const NOT_PUBLIC_V4: [Ipv4Net; 14] = [
     v4(0, 0, 0, 8),
     v4(10, 0, 0, 8),
@@ -35,14 +36,15 @@ const NOT_PUBLIC_V4: [Ipv4Net; 14] = [
     v4(224, 0, 0, 3),
 ];
 
-/// Where public IPv6 addresses are.
+/// The network that contains all public IPv6 addresses.
 const PUBLIC_V6: Ipv6Net = v6(0x2000, 0, 3);
-/// What is special in there. Teredo and 6to4 carry an IPv4 address, perhaps one of ours.
+/// Networks within [`PUBLIC_V6`] that are not public. Teredo and 6to4 addresses contain an IPv4
+/// address, which may be one of our network.
 const NOT_PUBLIC_V6: [Ipv6Net; 4] =
     [v6(0x2001, 0, 23), v6(0x2001, 0xdb8, 32), v6(0x2002, 0, 16), v6(0x3fff, 0, 20)];
 
-/// Whether an address is one of the public internet. IPv6 addresses that wrap an IPv4 one are not:
-/// no target needs them, and they hide what they wrap.
+/// Whether an address belongs to the public internet. IPv6 addresses that contain an IPv4 address
+/// do not count as public: no target needs them, and they hide the IPv4 address.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !NOT_PUBLIC_V4.iter().any(|network| network.contains(&address)),
@@ -53,20 +55,21 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// The addresses targets may have: public ones, and some that the deployment allows besides.
+/// The addresses that targets may have: public addresses, and networks that the deployment allows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reachable {
-    /// Networks that are not public and allowed all the same.
+    /// Networks that the deployment allows although they are not public.
     pub allowed: Vec<IpNet>,
 }
 
 impl Reachable {
-    /// Whether the deployment allows this address by name of its network.
+    /// Whether the address is in a network that the deployment allows.
     pub fn allows(&self, address: IpAddr) -> bool {
         self.allowed.iter().any(|network| network.contains(&address.to_canonical()))
     }
 
-    /// Whether a target may have this address. Without TLS, only where the deployment says so.
+    /// Whether a target may have this address. Without TLS, only networks that the deployment
+    /// allows are reachable.
     pub fn may_reach(&self, address: IpAddr, tls: bool) -> bool {
         self.allows(address) || (tls && is_public(address))
     }

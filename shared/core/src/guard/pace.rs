@@ -1,9 +1,10 @@
-//! Pace: how many calls to a service may be under way, learnt from its answers.
+//! Pace: how many calls to a service may be in flight, learnt from the service's responses.
 //!
-//! One more for every round of calls that were served, half as many when one was throttled: what
-//! many who share a service without knowing of each other can do to share it evenly.
+//! The limit grows by one for every round of calls that were served and halves when a call was
+//! throttled (additive increase, multiplicative decrease). With this rule, many callers share a
+//! service evenly without knowing of each other.
 
-/// How wide a stream of calls may be.
+/// The number of calls that may be in flight at the same time.
 ///
 /// ```
 /// use belfry_core::guard::pace::Pace;
@@ -16,23 +17,24 @@
 pub struct Pace {
     width: f64,
     most: f64,
-    /// Answers still to come from calls that were under way at the last cut.
+    /// The number of responses still to come from calls that were in flight when the limit was last
+    /// halved.
     stale: usize,
 }
 
 impl Pace {
-    /// As wide as it may get: a service that has nothing against it is not kept waiting.
+    /// Starts with the maximum, because a service that does not throttle needs no slow start.
     pub fn new(most: usize) -> Pace {
         let most = most.max(1) as f64;
         Pace { width: most, most, stale: 0 }
     }
 
-    /// Calls that may be under way now; never none.
+    /// The number of calls that may be in flight now. It is at least 1.
     pub fn width(&self) -> usize {
         self.width as usize
     }
 
-    /// A call was served.
+    /// Notes that a call was served.
     pub fn served(&mut self) {
         match self.stale {
             0 => self.width = (self.width + 1.0 / self.width).min(self.most),
@@ -40,10 +42,10 @@ impl Pace {
         }
     }
 
-    /// A call was throttled.
+    /// Notes that a call was throttled.
     pub fn throttled(&mut self) {
         if self.stale > 0 {
-            // It began before the cut and tells nothing about the width since.
+            // This call began before the limit was halved and says nothing about the new limit.
             self.stale -= 1;
             return;
         }
@@ -88,7 +90,8 @@ mod tests {
 
     #[test]
     fn two_who_share_a_service_come_to_share_it_evenly() {
-        // The service stands 20 calls at once; one caller begins wide, the other narrow.
+        // The service handles 20 calls at once. One caller begins with many calls, the other with
+        // few.
         let (mut wide, mut narrow) = (Pace::new(64), Pace::new(64));
         for _ in 0..5 {
             (0..64).for_each(|_| narrow.throttled());

@@ -1,37 +1,39 @@
-//! Limits: how many schedules an owner may make, and how fast.
+//! Quotas: how many schedules an owner may create, and how fast.
 //!
-//! The rate is a bucket of as many tokens as a minute has, refilled evenly. What is stored is one
-//! number, the time at which the bucket would be full again: taking a token moves it by the time a
-//! token takes to grow, so that no reader has to compute what it takes.
+//! The rate limit is a token bucket. It holds the tokens of one minute and refills evenly. The only
+//! stored number is the time at which the bucket would be full again. Taking a token adds the time
+//! that one token takes to refill. So a conditional update can take a token without reading the
+//! record first.
 
 use chrono::Duration;
 
 use crate::instant::Instant;
 
-/// How much an owner may make.
+/// The number of schedules that an owner may create.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
-    /// Schedules made in a minute, and at once after a minute of none.
+    /// Schedules that an owner may create in a minute. After a minute without any, an owner may
+    /// create as many at once.
     pub per_minute: u32,
-    /// Schedules at the same time.
+    /// Schedules that an owner may have at the same time.
     pub schedules: u32,
 }
 
-/// What taking a token at some moment depends on, in microseconds since the epoch.
+/// The numbers that decide whether a token can be taken now, in microseconds since the epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
-    /// The moment.
+    /// The current time.
     pub now: i64,
-    /// A token grows in so long.
+    /// The time in which one token refills.
     pub step: i64,
-    /// There is a token while the bucket would be full again no later than this.
+    /// The bucket has a token if it would be full again at this time or earlier.
     pub latest: i64,
 }
 
 const MINUTE: i64 = 60_000_000;
 
 impl Quota {
-    /// The bucket of this rate at `now`.
+    /// The bucket of this quota at `now`.
     pub fn bucket(&self, now: Instant) -> Bucket {
         let (now, step) = (now.timestamp_micros(), MINUTE / i64::from(self.per_minute.max(1)));
         Bucket { now, step, latest: now + MINUTE - step }
@@ -39,7 +41,8 @@ impl Quota {
 }
 
 impl Bucket {
-    /// How long until there is a token, for a bucket that would be full again at `full_at`.
+    /// The time until the bucket has a token, if it would be full again at `full_at`. `None` if it
+    /// has a token now.
     pub fn wait(&self, full_at: i64) -> Option<Duration> {
         (full_at > self.latest).then(|| Duration::microseconds(full_at - self.latest))
     }
@@ -49,7 +52,8 @@ impl Bucket {
 mod tests {
     use super::*;
 
-    /// Tokens that can be taken at `now`, and when the bucket is full again afterwards.
+    /// Takes all tokens that the bucket has at `now`. Returns their number, and the time at which
+    /// the bucket is full again.
     fn take_all(quota: Quota, mut full_at: i64, now: Instant) -> (u32, i64) {
         let bucket = quota.bucket(now);
         let mut taken = 0;
@@ -66,7 +70,7 @@ mod tests {
         for per_minute in [1, 7, 10, 60, 999, 1_000_000] {
             let quota = Quota { per_minute, schedules: 1 };
             let (taken, full_at) = take_all(quota, 0, start);
-            // A step is cut to microseconds, which may let one more in.
+            // A step is rounded down to microseconds, which may allow one token more.
             assert!((per_minute..=per_minute + per_minute / 1000 + 1).contains(&taken), "{taken}");
             assert_eq!(take_all(quota, full_at, start).0, 0);
             let minute = start + Duration::minutes(1);

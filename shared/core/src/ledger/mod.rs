@@ -1,8 +1,8 @@
-//! The ledger: every fire a schedule should have had, held against what is recorded.
+//! The ledger: compares every fire that a schedule should have had with the run records.
 //!
-//! A fire is explained if and only if its record says what became of it, a summary of missed fires
-//! stands for it, or the schedule was paused. What is left, and every record of a fire that no
-//! definition had, is unexplained.
+//! A fire is explained if and only if its record says what happened to it, a summary of missed
+//! fires counts it, or the schedule was paused. All other fires are unexplained. A record of a fire
+//! that no definition had is unexplained too.
 
 use std::collections::BTreeMap;
 
@@ -17,16 +17,16 @@ use crate::run::trace::Trace;
 use crate::run::{Missed, Reason, Status, Trigger};
 use crate::words::Words;
 
-/// A run that starts no later than this after its intended time is on time.
+/// A run is on time if it starts no later than this after its intended time.
 pub const ON_TIME: Duration = Duration::seconds(1);
-/// A longer list of unexplained fires says no more.
+/// The most unexplained fires that a response lists. A longer list would not tell more.
 const MAX_LISTED: usize = 1000;
 
-/// What became of the fires of a window.
+/// What happened to the fires of a schedule in a time window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
-    /// How many there should have been: the sum of `by_reason`, and those of `unexplained` that
-    /// are fires and not records or definitions.
+    /// The number of fires that the schedule should have had. It is the sum of `by_reason`, plus
+    /// those of `unexplained` that are fires and not records or definitions.
     pub expected: u64,
     /// The explained ones.
     pub by_reason: BTreeMap<Fate, u64>,
@@ -138,9 +138,9 @@ impl From<Reason> for Fate {
 /// A fire or a record without an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unexplained {
-    /// When it was, or should have been.
+    /// The nominal time of the fire, or the start of the unknown definition.
     pub run_at: Instant,
-    /// What is wrong.
+    /// The problem.
     pub why: Why,
 }
 
@@ -148,17 +148,17 @@ pub struct Unexplained {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
-    /// The tick passed the fire and there is no record of it: it was lost.
+    /// The tick has moved past the fire, and there is no record: the fire was lost.
     NoRecord,
-    /// The tick has not come to the fire although its grace is over. Nothing is lost yet.
+    /// The grace period is over, and the tick has not reached the fire yet. Nothing is lost so far.
     Overdue,
-    /// It was handed over and nobody took it.
+    /// The run was sent to the queue, and no launcher claimed it in time.
     NotLaunched,
-    /// It was launched and its time is over.
+    /// The run was launched and has not ended within its time limit.
     NotEnded,
-    /// There is a record and no definition had this fire.
+    /// There is a record of a fire that no definition had.
     Unexpected,
-    /// The definition then is no longer understood: its fires are not known.
+    /// The definition of that time can no longer be parsed, so its fires are unknown.
     UnknownDefinition,
 }
 
@@ -181,26 +181,26 @@ impl Words for Why {
     }
 }
 
-/// By what a fire is judged.
+/// The rules and times by which the ledger classifies fires.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// The present.
+    /// The current time.
     pub now: Instant,
-    /// Fires younger than this need no record yet.
+    /// A fire that is younger than this needs no record yet.
     pub grace: Duration,
-    /// A run that nobody took for so long is lost.
+    /// A run is lost if no launcher claims it for this long.
     pub lost_after: Duration,
-    /// How long a run may take; `None`: as long as it likes.
+    /// How long a run may take. `None` if there is no limit.
     pub max_runtime: Option<Duration>,
-    /// Records of older fires may have expired.
+    /// Records of fires before this instant may have expired.
     pub kept_since: Instant,
-    /// The first fire the tick has not dealt with.
+    /// The first fire that the tick has not handled yet.
     pub next_run_at: Option<Instant>,
 }
 
 impl Ledger {
-    /// Holds the expected fires against the records of the same window, which come in order. A
-    /// summary may begin before the window.
+    /// Compares the expected fires with the records of the same window. The records must be in
+    /// order of time. A summary may begin before the window.
     pub fn reconcile(
         timeline: &Timeline,
         expected: &Expected,
@@ -252,7 +252,7 @@ impl Ledger {
         ledger
     }
 
-    /// The ledger of a window of a schedule as the API shows it.
+    /// The ledger as JSON for the API.
     pub fn view(&self, from: Instant, to: Instant) -> Value {
         let listed = self.unexplained.iter().take(MAX_LISTED);
         let listed: Vec<_> =
@@ -269,8 +269,8 @@ impl Ledger {
         })
     }
 
-    /// A summary stands for as many of the fires in its range as it counted, less those that have a
-    /// record of their own. Answers with the fires that none stands for.
+    /// Counts the fires that summaries explain, and returns the rest. A summary explains as many
+    /// fires in its range as it counted, less those that have their own record.
     fn count_summarised(
         &mut self,
         summaries: impl Iterator<Item = Missed>,
@@ -304,7 +304,7 @@ impl Ledger {
         }
     }
 
-    /// A record of a fire that the definition then in force has not.
+    /// Counts a record of a fire that the definition of that time does not have.
     fn count_unexpected(
         &mut self,
         timeline: &Timeline,

@@ -1,4 +1,4 @@
-//! Every reason of the ledger, and everything it must not explain away.
+//! Tests every reason of the ledger, and every case that the ledger must report as unexplained.
 
 use super::*;
 use crate::fire::expected::tests::{at, change, timeline};
@@ -44,7 +44,7 @@ fn reconcile(changes: Vec<Change>, records: &[(RunId, Trace)], rules: &Rules) ->
     Ledger::reconcile(&timeline, &expected, records, rules)
 }
 
-/// A schedule with a fire at 10:00 alone, and what the ledger says of it.
+/// Checks what the ledger says about a schedule whose only fire is at 10:00.
 #[track_caller]
 fn check(run: Option<Value>, rules: &Rules, expected: Result<&str, Why>) {
     let made = change("00:00:00", "created", 1, "0 10 * * *");
@@ -105,8 +105,8 @@ fn a_fire_without_a_record_is_judged_by_its_age_and_by_the_clock() {
     check(None, &Rules { kept_since: at("10:00:01"), ..rules() }, Ok("expired"));
 }
 
-/// An hourly schedule that was paused from 05:30 to 07:30, and what the ledger says of its fires
-/// from 01:00 to 09:00.
+/// Checks what the ledger says about the fires from 01:00 to 09:00 of an hourly schedule that was
+/// paused from 05:30 to 07:30.
 #[track_caller]
 fn hourly(records: &[(RunId, Trace)], by_reason: &[(&str, u64)], unexplained: &[(&str, Why)]) {
     let expr = "0 1-9 * * *";
@@ -178,7 +178,7 @@ fn a_summary_stands_for_the_fires_it_counted_and_no_more() {
 
 #[test]
 fn a_summary_counts_fires_that_have_a_record_of_their_own() {
-    // A tick recorded one fire and died; the next one summed up all of them.
+    // A tick recorded one fire and crashed. The next tick wrote a summary of all of them.
     let missed = json!({"status": "SKIPPED", "reason": "missed"});
     let mut records = vec![record("01:00:00", missed), summary("01:00:00", "03:00:00", 3)];
     records.extend(done(&["05:00:00", "08:00:00", "09:00:00"]));
@@ -199,8 +199,8 @@ fn a_record_of_a_fire_that_no_definition_had_is_unexpected() {
     hourly(&records, &explained, &wrong);
 }
 
-/// What the ledger says of a record at 10:00 whose definition was replaced at 09:59:50 by one
-/// without that fire.
+/// Checks what the ledger says about a record at 10:00 whose definition was replaced at 09:59:50 by
+/// a definition without that fire.
 #[track_caller]
 fn replaced(run: Value, rules: &Rules, expected: Result<&str, Why>) {
     let changes = vec![
@@ -255,7 +255,7 @@ fn runs_that_somebody_asked_for_are_counted_apart() {
 }
 
 #[test]
-fn a_definition_that_is_no_longer_understood_is_said_and_its_records_are_not_blamed() {
+fn an_unreadable_definition_is_reported_and_its_records_are_extra() {
     let mut made = change("00:00:00", "created", 1, "0 10 * * *");
     made.timing.cron_expr = "when the owl cries".to_owned();
     let ledger = reconcile(vec![made], &[record("10:00:00", json!({}))], &rules());

@@ -1,26 +1,29 @@
-//! The self-check: what is wrong with a clock that no tick can see.
+//! The self-check: finds clocks that no tick can see.
 //!
-//! A clock is adrift if and only if its schedule has fires to come and the due index does not hold
-//! it: it has no next run, or it has one that is long past and nobody came.
+//! A clock is adrift if and only if its schedule has future fires and the due index does not
+//! contain the clock. Such a clock has no next run, or its next run is long past and no tick
+//! handled it.
 
 use chrono::Duration;
 
 use crate::instant::Instant;
 use crate::schedule::Clock;
 
-/// A tick that is this late is an outage; a clock that is this late may be out of the index.
+/// How late a clock must be to count as adrift. A tick that is this late would be an outage, so the
+/// clock is probably missing from the index.
 const LONG_PAST: Duration = Duration::minutes(30);
 
-/// How a clock is brought back.
+/// How to repair a clock that is adrift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
-    /// It gets this next run. What it should have fired before is not fired: nobody knows what was.
+    /// Set this next run. Earlier fires are not launched, because it is unknown which of them
+    /// already were.
     SetNext(Instant),
-    /// It is put into the index as it is.
+    /// Put the clock back into the index as it is.
     PutBack,
 }
 
-/// Decides whether a clock is adrift.
+/// Decides whether a clock is adrift, and how to repair it. `None` if the clock is fine.
 pub fn repair(clock: &Clock, now: Instant) -> Option<Repair> {
     if clock.paused {
         return None;

@@ -1,6 +1,6 @@
-//! Orphans: runs that nobody is working on. A run is an orphan if and only if it has not launched
-//! though its time is past by the lost threshold, or its launcher's lease is over and no executor
-//! has it.
+//! Recovery: finds orphans, which are runs that no process is working on. A run is an orphan if and
+//! only if one of two conditions holds: its launch is overdue by more than the lost threshold, or
+//! its launcher's lease is over and no executor has the run.
 
 pub mod check;
 
@@ -10,58 +10,59 @@ use crate::instant::Instant;
 use crate::run::{Reason, Run, Status};
 use crate::workflow::Completion;
 
-/// How hard recovery tries.
+/// The limits of recovery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// A run without a handoff for so long is lost.
+    /// A run is lost if no launcher takes it for this long.
     pub lost_after: Duration,
-    /// How often a lost run is sent again.
+    /// The most times that a lost run is sent again.
     pub max_attempts: u32,
-    /// A run whose time is longer past is not sent again.
+    /// A run whose time is further in the past than this is not sent again.
     pub max_age: Duration,
 }
 
-/// What is known of the schedule and workflow of a run.
+/// The state of the run's schedule and workflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
-    /// The schedule is there and fires.
+    /// The schedule exists and is not paused.
     Running {
-        /// When its runs count as done.
+        /// When runs of the schedule count as done.
         completion: Completion,
-        /// How long they may take.
+        /// How long runs may take. `None` if there is no limit.
         max_runtime: Option<Duration>,
     },
-    /// The schedule is paused: what has not launched will not, what has goes on.
+    /// The schedule is paused. Runs that have not launched will not launch, and launched runs
+    /// continue.
     Paused {
-        /// When its runs count as done.
+        /// When runs of the schedule count as done.
         completion: Completion,
-        /// How long they may take.
+        /// How long runs may take. `None` if there is no limit.
         max_runtime: Option<Duration>,
     },
-    /// The schedule is gone.
+    /// The schedule does not exist any more.
     Deleted,
 }
 
-/// What recovery does with a run it looks at.
+/// What recovery does with a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Nothing, ever again.
+    /// Do nothing, and do not check the run again.
     Leave,
-    /// Look again then.
+    /// Check the run again at this time.
     LookAgain(Instant),
-    /// It is lost: send it again.
+    /// The run is lost: send it again.
     Resend,
-    /// It waits for its turn: ask again whether it came.
+    /// The run waits for earlier runs: check again whether it may start.
     Nudge,
-    /// It took too long: fail it.
+    /// The run took too long: set it to FAILED.
     TimeOut,
-    /// It will not launch: record why.
+    /// The run will not launch: record the reason.
     Cancel(Reason),
-    /// Every attempt was made, or it is too old: give up, loudly.
+    /// All attempts are used up, or the run is too old: set it to ABANDONED and raise an alarm.
     Abandon,
 }
 
-/// Decides about `run`, whose nominal time is `run_at`.
+/// Decides what recovery does with `run`, whose nominal time is `run_at`.
 pub fn next_step(
     run: &Run,
     run_at: Instant,
@@ -90,23 +91,24 @@ pub fn next_step(
 
 fn started(run: &Run, run_at: Instant, setting: Setting, now: Instant, limits: &Limits) -> Step {
     let since = run.started_at.unwrap_or(run.launch_at);
-    // Its launcher would have ended it within the lease; the queue brings the message again, and
-    // only when that did not help either is it lost.
+    // A healthy launcher ends its run within the lease. If the launcher crashed, the queue delivers
+    // the message again. Only if that did not help either, the run is lost.
     let lost_at = run.lease_until.unwrap_or(since) + limits.lost_after;
     let (ends_at, step) = match setting {
         Setting::Running { completion: Completion::OnLaunch, .. } => {
             (lost_at, lost(run, run_at, now, limits))
         }
-        // Whether its target has it is not known, and it must not be launched again.
+        // It is unknown whether the target has the run, and a paused schedule must not launch it
+        // again.
         Setting::Paused { completion: Completion::OnLaunch, .. } => (lost_at, Step::Abandon),
         Setting::Running { max_runtime, .. } | Setting::Paused { max_runtime, .. } => {
             match max_runtime {
                 Some(limit) => (since + limit, Step::TimeOut),
-                // Its executor may take as long as it likes.
+                // Without a limit the executor may take any time.
                 None => return Step::Leave,
             }
         }
-        // How long it may take went with its schedule.
+        // The time limit of the run was deleted together with its schedule.
         Setting::Deleted => (since + limits.max_age, Step::Abandon),
     };
     if now < ends_at { Step::LookAgain(ends_at) } else { step }
@@ -118,7 +120,7 @@ fn lost(run: &Run, run_at: Instant, now: Instant, limits: &Limits) -> Step {
     if attempts >= limits.max_attempts || too_old { Step::Abandon } else { Step::Resend }
 }
 
-/// When somebody last did something about an unlaunched run.
+/// The last time at which an unlaunched run was due, recorded or sent again.
 fn last_touched(run: &Run) -> Instant {
     let recovered = run.recovery.as_ref().map(|recovery| recovery.recovery_attempt_time);
     run.launch_at.max(run.enqueued_at).max(recovered.unwrap_or(run.launch_at))

@@ -1,23 +1,25 @@
-//! The end of a run: what follows from it, by the state it ends in.
+//! The end of a run: the consequences of each terminal status.
 //!
-//! Whoever ends a run (its launcher, its executor, its time limit, recovery), the same follows.
+//! The consequences are the same for everything that can end a run: its launcher, its executor, its
+//! time limit and recovery.
 
 use crate::run::Status;
 
-/// What is to be done when a run has ended.
+/// What must be done when a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Consequences {
-    /// The schedules that follow its schedule run: their runs are recorded before the end is.
+    /// The schedules that follow this schedule run. Their runs are recorded before the end of this
+    /// run.
     pub followers_run: bool,
-    /// The backfill it belongs to, if any, goes on.
+    /// The backfill that the run belongs to, if any, continues.
     pub backfill_goes_on: bool,
-    /// The slot it holds, if any, is given back, and the run that waits for it is woken.
+    /// The slot that the run holds, if any, is released, and the next waiting run is started.
     pub slot_is_freed: bool,
-    /// The failures in a row are counted, and may pause the schedule.
+    /// The consecutive failures are counted, which may pause the schedule.
     pub failures_are_counted: bool,
 }
 
-/// What follows from an end in `status`. `None`: a run does not end in this state.
+/// The consequences of an end in `status`. `None` if `status` is not terminal.
 pub fn consequences(status: Status) -> Option<Consequences> {
     let always = Consequences {
         followers_run: false,

@@ -1,5 +1,5 @@
-//! Feedback: an executor's word on a run, read from the API's body or from the events AWS sends when
-//! an execution ends.
+//! Feedback: an executor's report about a run. It comes in the body of an API request, or in an
+//! event that AWS sends when an execution ends.
 
 use serde_json::Value;
 
@@ -8,24 +8,24 @@ use crate::id::RunId;
 use crate::invalid::Invalid;
 use crate::run::{MAX_RESULT, Status};
 
-/// The `detail-type` of an event by which an executor reports a run.
+/// The `detail-type` of an event with which an executor reports on a run.
 pub const DETAIL_TYPE: &str = "Belfry Run Status";
 
-/// What an executor says of a run.
+/// The report of an executor about a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Feedback {
-    /// Where the run stands: started, succeeded or failed.
+    /// The status of the run: STARTED, SUCCESS or FAILED.
     pub status: Status,
-    /// What went wrong.
+    /// The error message of a failed run.
     pub error: Option<String>,
-    /// What came out.
+    /// The result of the run.
     pub result: Option<Value>,
-    /// The executor's name for the run.
+    /// The executor's own id for the run.
     pub external_run_id: Option<String>,
 }
 
 impl Feedback {
-    /// Reads what an executor wrote: `{status, error?, result?, external_run_id?}`.
+    /// Reads the report of an executor: `{status, error?, result?, external_run_id?}`.
     pub fn read(body: &Value) -> Result<Feedback, Invalid> {
         let status = match body.get("status").and_then(Value::as_str) {
             Some("STARTED") => Status::Started,
@@ -51,19 +51,19 @@ impl Feedback {
     }
 }
 
-/// An event that may say how a run ended.
+/// The kinds of events that report the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A status change of Step Functions.
+    /// A status change of a Step Functions execution.
     StepFunctions,
-    /// What Lambda sends to a destination.
+    /// The record that Lambda sends to the destination of an asynchronous invocation.
     Lambda,
-    /// An event of type [`DETAIL_TYPE`], by any executor.
+    /// An event with the type [`DETAIL_TYPE`], from any executor.
     Executor,
 }
 
 impl Kind {
-    /// What kind of event this is. `None`: it is none.
+    /// The kind of an event. `None` if it is not a report.
     pub fn of(event: &Value) -> Option<Kind> {
         if event["source"] == "aws.states" {
             Some(Kind::StepFunctions)
@@ -74,7 +74,7 @@ impl Kind {
         }
     }
 
-    /// What the event says. `None`: nothing of the end of a run of ours.
+    /// Reads the report from an event. `None` if the event does not report on a run of Belfry.
     pub fn read(self, event: &Value) -> Option<(RunId, Feedback)> {
         match self {
             Kind::StepFunctions => from_step_functions(&event["detail"]),
@@ -82,7 +82,8 @@ impl Kind {
             Kind::Executor => {
                 let detail = &event["detail"];
                 let id = detail["run_id"].as_str()?.parse().ok()?;
-                // Nobody hears a refusal: better without its result than not at all.
+                // The sender of an event would not see a refusal. So the report is accepted without
+                // a result that is too long.
                 let mut detail = detail.clone();
                 if !fits(&detail["result"]) {
                     detail["result"] = Value::Null;
@@ -95,7 +96,8 @@ impl Kind {
 
 fn from_step_functions(detail: &Value) -> Option<(RunId, Feedback)> {
     let id = run_of(&serde_json::from_str(detail["input"].as_str()?).ok()?)?;
-    // Executions of a run are named by its key; another one with its input is not ours to believe.
+    // The execution of a run has the run's idempotency key as its name. An execution with another
+    // name and the same input is not the run's, so its report is ignored.
     if detail["name"].as_str() != Some(&id.idempotency_key()) {
         return None;
     }
@@ -130,7 +132,7 @@ fn from_lambda(event: &Value) -> Option<(RunId, Feedback)> {
     Some((id, feedback))
 }
 
-/// The run whose launch this was, by the metadata it carries.
+/// The run that a launch payload belongs to, read from its metadata.
 fn run_of(launch: &Value) -> Option<RunId> {
     launch["metadata"]["run_id"].as_str()?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! A run: the durable record of a fire and of what became of it.
+//! A run: the durable record of a fire and of what happened to it.
 
 pub mod ending;
 pub mod feedback;
@@ -14,100 +14,104 @@ use crate::id::RunId;
 use crate::instant::{self, Instant};
 use crate::words::Words;
 
-/// Results beyond this do not fit the record; half a JSON is none, so they are not cut.
+/// The largest result in bytes that a record keeps. A larger result is not cut, because a part of a
+/// JSON text is not valid JSON.
 pub const MAX_RESULT: usize = 300;
 
-/// The record of a fire.
+/// The record of a fire and its run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Its identity; in the record, the two keys.
+    /// The identity of the run. The stored record has it as two keys.
     #[serde(flatten, with = "crate::id::keys")]
     pub id: RunId,
-    /// Where it stands.
+    /// The status of the run.
     pub status: Status,
-    /// Who asked for it.
+    /// What caused the run.
     pub trigger: Trigger,
-    /// Whose schedule it was: the schedule may be gone before its history.
+    /// The owner of the schedule. The run stores it, because the schedule may be deleted before its
+    /// history expires.
     pub owner: String,
-    /// The definition that planned it, or the newest that confirmed it.
+    /// The revision of the definition that planned the run, or of the newest definition that still
+    /// had the fire.
     pub revision: u64,
-    /// When it is meant to start: `run_at`, moved by jitter or spread.
+    /// The intended start: `run_at`, moved by jitter or by a spread catch-up.
     pub launch_at: Instant,
-    /// When the record was made.
+    /// When the record was created.
     pub enqueued_at: Instant,
-    /// How often a launcher has claimed it.
+    /// How often a launcher has claimed the run.
     #[serde(default)]
     pub attempt: u32,
-    /// Until when the launcher that claimed it is believed to be at work.
+    /// The end of the lease of the launcher that claimed the run. Until then the launcher is
+    /// assumed to be alive.
     #[serde(
         default,
         with = "chrono::serde::ts_milliseconds_option",
         skip_serializing_if = "Option::is_none"
     )]
     pub lease_until: Option<Instant>,
-    /// The message whose delivery claimed it.
+    /// The id of the message whose delivery claimed the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holder: Option<String>,
-    /// When the newest claim was.
+    /// When a launcher last claimed the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Instant>,
-    /// When it reached a terminal state.
+    /// When the run reached a terminal status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Instant>,
-    /// The executor's name for it.
+    /// The executor's own id for the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_run_id: Option<String>,
-    /// What went wrong.
+    /// The error message, if the run failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What the executor answered.
+    /// The result that the executor returned.
     #[serde(default, with = "json_text::optional", skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
-    /// Why it is in this state, where the state alone does not say.
+    /// The reason for the status, if the status alone does not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
-    /// The run that held the slot when this one was skipped.
+    /// The sort key of the run that held the slot when this run was skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_by: Option<String>,
-    /// For a summary: the fires it stands for.
+    /// For a summary: the missed fires that it stands for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed: Option<Missed>,
-    /// What recovery did about it.
+    /// What recovery did for the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
-    /// For a manual run: what it is given instead of the schedule's payload.
+    /// For a manual run: the payload that replaces the schedule's payload.
     #[serde(default, with = "json_text::optional", skip_serializing_if = "Option::is_none")]
     pub payload: Option<Value>,
-    /// For a manual run: the overlap policy it asked for.
+    /// For a manual run: the overlap policy that the caller requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap_policy: Option<crate::schedule::Overlap>,
-    /// The zone data in force when it was planned.
+    /// The release of the zone data with which the run was planned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tzdb: Option<String>,
 }
 
-/// Where a run stands.
+/// The status of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Status {
-    /// Recorded and handed to the queue.
+    /// Recorded and sent to the launch queue.
     Enqueued,
-    /// Waiting for an earlier run of its schedule.
+    /// Waiting for an earlier run of the same schedule.
     Queued,
-    /// Claimed by a launcher, or running at its target.
+    /// Claimed by a launcher, or running at the target.
     Started,
-    /// Done.
+    /// The run succeeded.
     Success,
-    /// Not done, and it will not be tried again.
+    /// The run failed and will not be retried.
     Failed,
-    /// Deliberately not launched; the reason says why.
+    /// Deliberately not launched. The reason says why.
     Skipped,
-    /// Given up on after every attempt to recover it.
+    /// Lost, and recovery gave up.
     Abandoned,
 }
 
 impl Status {
-    /// The words of the API and of the table.
+    /// The name of the status in the API and in the table.
     pub fn as_str(self) -> &'static str {
         match self {
             Status::Enqueued => "ENQUEUED",
@@ -128,12 +132,12 @@ impl Status {
             .find(|status| status.as_str() == text)
     }
 
-    /// A terminal run changes no more.
+    /// Whether the status is final: a run in a terminal status does not change any more.
     pub fn is_terminal(self) -> bool {
         matches!(self, Status::Success | Status::Failed | Status::Skipped | Status::Abandoned)
     }
 
-    /// Whether a run may go from here to `next`.
+    /// Whether a run may change from this status to `next`.
     pub fn may_become(self, next: Status) -> bool {
         use Status::*;
         match self {
@@ -145,19 +149,19 @@ impl Status {
     }
 }
 
-/// Who asked for a run.
+/// What caused a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Trigger {
-    /// The clock, by this expression.
+    /// The clock, by this cron expression.
     Schedule(String),
-    /// The clock, after its time: the catch-up policy said so.
+    /// The catch-up policy, which launched a missed fire.
     Catchup,
-    /// A caller of the API.
+    /// A caller of the API, who requested this run.
     Manual,
-    /// A backfill.
+    /// A backfill of past fires.
     Backfill,
-    /// The success of this run of another schedule.
+    /// The success of this run of another schedule, which the schedule follows.
     After(RunId),
 }
 
@@ -189,35 +193,35 @@ impl TryFrom<String> for Trigger {
     }
 }
 
-/// Why a run is in the state it is in.
+/// Why a run has its status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// Its time passed by more than the grace and the policy did not catch it up.
+    /// The fire was late by more than the grace period, and the policy did not catch it up.
     Missed,
-    /// An earlier run still held the slot.
+    /// An earlier run still held the slot, and the overlap policy is `skip`.
     Overlap,
-    /// As many runs as may wait were waiting.
+    /// The maximum number of runs was already waiting.
     QueueFull,
-    /// The schedule was paused before it launched.
+    /// The schedule was paused before the run launched.
     Paused,
-    /// The schedule was deleted before it launched.
+    /// The schedule was deleted before the run launched.
     Deleted,
-    /// The definition changed before it launched, and the new one has no such fire.
+    /// The definition changed before the run launched, and the new definition has no such fire.
     Superseded,
-    /// The backfill it belongs to was cancelled.
+    /// The backfill that the run belongs to was cancelled.
     Cancelled,
-    /// The run it was to follow did not succeed after all.
+    /// The run that this run was to follow did not succeed after all.
     Upstream,
-    /// The target refused it, or could not be reached often enough.
+    /// The target refused the launch, or all attempts to reach it failed.
     LaunchFailed,
-    /// The workflow version is gone.
+    /// The workflow version does not exist any more.
     WorkflowMissing,
-    /// The executor said so.
+    /// The executor reported a failure.
     Executor,
-    /// It took longer than `max_runtime_s`.
+    /// The run took longer than `max_runtime_s`.
     Timeout,
-    /// It was lost and every attempt to recover it failed, or it was too old to try.
+    /// The run was lost, and every attempt to recover it failed or it was too old to try.
     Lost,
 }
 
@@ -270,27 +274,27 @@ impl Words for Reason {
 /// What recovery did about a lost run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recovery {
-    /// How often it was sent again.
+    /// How often the run was sent again.
     pub attempts: u32,
-    /// When that was last.
+    /// When the run was last sent again.
     pub recovery_attempt_time: Instant,
 }
 
-/// The fires a summary stands for.
+/// The missed fires that a summary stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missed {
-    /// The oldest.
+    /// The oldest fire.
     #[serde(with = "instant::required")]
     pub first: Instant,
-    /// The newest.
+    /// The newest fire.
     #[serde(with = "instant::required")]
     pub last: Instant,
-    /// How many, both included.
+    /// The number of fires, including the first and the last.
     pub count: u64,
 }
 
 impl Run {
-    /// A fresh record: planned, not launched.
+    /// A new record of a fire that is planned and not launched.
     pub fn planned(
         id: RunId,
         trigger: Trigger,
@@ -325,12 +329,12 @@ impl Run {
         }
     }
 
-    /// A fresh record of a fire that will not launch.
+    /// Turns a new record into one of a fire that will not launch.
     pub fn skipped(self, reason: Reason, now: Instant) -> Run {
         Run { status: Status::Skipped, reason: Some(reason), finished_at: Some(now), ..self }
     }
 
-    /// How far from its intended time it started.
+    /// The difference between the actual start and the intended start.
     pub fn drift_ms(&self) -> Option<i64> {
         self.started_at.map(|at| (at - self.launch_at).num_milliseconds())
     }

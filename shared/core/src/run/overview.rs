@@ -1,4 +1,5 @@
-//! An overview of many schedules: what is coming in a day, how late runs start, what went wrong.
+//! An overview of many schedules: the fires of the next day, how late runs start, and what went
+//! wrong.
 
 use chrono::{Duration, DurationRound};
 use serde::Serialize;
@@ -9,24 +10,25 @@ use crate::run::stats::Stats;
 use crate::run::trace::Trace;
 use crate::schedule::Clock;
 
-/// The minutes of a day.
+/// The number of minutes in a day.
 pub const MINUTES: usize = 1440;
-/// Fires counted in one overview; beyond it the rest of the schedules are left out, visibly.
+/// The most fires that one overview counts. The remaining schedules are then left out, and
+/// `truncated` is set.
 const MAX_FIRES: usize = 200_000;
 
-/// Fires to come, by the minute.
+/// The number of future fires in each minute of the next day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coming {
-    /// The minute that is going on.
+    /// The start of the current minute.
     pub from: Instant,
-    /// Fires in each minute from there; in the first, those that are still to come.
+    /// The number of fires in each minute from there. The first minute counts only future fires.
     pub counts: Vec<u32>,
-    /// Whether some schedules were left out.
+    /// Whether some schedules are not counted, because there are too many fires.
     pub truncated: bool,
 }
 
 impl Coming {
-    /// The fires of `clocks` after `now`, for a day.
+    /// Counts the fires of `clocks` in the day after `now`.
     pub fn of<'a>(clocks: impl IntoIterator<Item = &'a Clock>, now: Instant) -> Coming {
         let from = now.duration_trunc(Duration::minutes(1)).unwrap_or(now);
         let mut counts = vec![0; MINUTES];
@@ -47,19 +49,22 @@ impl Coming {
     }
 }
 
-/// Upper ends of the drift buckets, in milliseconds. G4's second is one of them.
+/// The upper ends of the drift buckets, in milliseconds. The one second of guarantee G4 is one of
+/// them.
 const BUCKETS: [i64; 9] = [10, 50, 100, 250, 500, 1_000, 5_000, 30_000, 120_000];
 
-/// How many runs started so late at most, and later than the bucket before says.
+/// A bucket of a histogram: the number of runs that started at most this late and later than the
+/// bucket before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Bucket {
-    /// `None`: later than all others.
+    /// The upper end of the bucket. `None` for the last bucket, which has no upper end.
     pub up_to_ms: Option<i64>,
-    /// How many.
+    /// The number of runs in the bucket.
     pub count: u64,
 }
 
-/// The drift of those of `runs` that were launched; early ones are in the first bucket.
+/// The histogram of the drift of those `runs` that were launched. Runs that started early are in
+/// the first bucket.
 pub fn drift<'a>(runs: impl IntoIterator<Item = &'a Trace>) -> Vec<Bucket> {
     let ends = BUCKETS.into_iter().map(Some).chain([None]);
     let mut buckets: Vec<_> = ends.map(|up_to_ms| Bucket { up_to_ms, count: 0 }).collect();
@@ -71,26 +76,26 @@ pub fn drift<'a>(runs: impl IntoIterator<Item = &'a Trace>) -> Vec<Bucket> {
     buckets
 }
 
-/// What had to be rescued.
+/// The number of runs and fires that did not go as planned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Rescued {
-    /// Runs launched after they were lost.
+    /// Runs that were lost and launched after all.
     pub recovered: u64,
-    /// Runs that were lost and given up.
+    /// Runs that were lost and abandoned.
     pub abandoned: u64,
-    /// Fires not launched because their time had passed.
+    /// Fires that were not launched because they were too late.
     pub missed: u64,
 }
 
 impl Rescued {
-    /// Of some runs.
+    /// Counts them in `runs`.
     pub fn of(runs: &[Trace]) -> Rescued {
         let stats = Stats::of(runs);
         let abandoned = runs.iter().filter(|run| run.status == Status::Abandoned).count() as u64;
         Rescued { recovered: stats.recovered, abandoned, missed: stats.missed }
     }
 
-    /// These and others.
+    /// Adds the numbers of another set of runs.
     pub fn and(self, other: Rescued) -> Rescued {
         Rescued {
             recovered: self.recovered + other.recovered,
@@ -100,7 +105,7 @@ impl Rescued {
     }
 }
 
-/// Whether a run should have been launched by `now` and waits.
+/// Whether a run still waits although its intended start has come.
 pub fn is_due(run: &Trace, now: Instant) -> bool {
     matches!(run.status, Status::Enqueued | Status::Queued) && run.launch_at <= now
 }
@@ -120,7 +125,7 @@ mod tests {
         let coming = Coming::of(&clocks, now);
         assert_eq!(coming.from, "2026-01-01T10:30:00Z".parse::<Instant>().unwrap());
         assert_eq!((coming.counts.len(), coming.truncated), (MINUTES, false));
-        // Only 10:30:40 of this minute is still to come, and tomorrow's 10:30 is a day away.
+        // In this minute only 10:30:40 is in the future, and tomorrow's 10:30 is outside the day.
         assert_eq!((coming.counts[0], coming.counts[30], coming.counts[1439]), (1, 1, 0));
         assert_eq!(coming.counts.iter().sum::<u32>(), 24 + 1);
     }

@@ -1,47 +1,50 @@
-//! Statistics of runs, worked out when somebody asks: a counter would cost a write at every fire.
+//! Statistics of runs. They are computed on request, because a stored counter would cost a write
+//! for every fire.
 
 use serde::Serialize;
 
 use crate::run::trace::Trace;
 use crate::run::{Reason, Status};
 
-/// What became of some runs.
+/// The number of runs by outcome.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Stats {
-    /// Fires that were launched or will not be: the sum of the next four, and what is running.
+    /// All fires that were launched or will not launch: the sum of the next four fields and the
+    /// runs that are still active.
     pub total: u64,
-    /// Ended well.
+    /// Runs that succeeded.
     pub succeeded: u64,
-    /// Ended badly, or given up.
+    /// Runs that failed or were abandoned.
     pub failed: u64,
-    /// Not launched by policy.
+    /// Fires that a policy skipped.
     pub skipped: u64,
-    /// Not launched because their time had passed.
+    /// Fires that were not launched because they were too late.
     pub missed: u64,
-    /// Launched after they were lost.
+    /// Runs that were lost and launched after all.
     pub recovered: u64,
-    /// Of those that ended, how many well. `None`: none ended.
+    /// Succeeded runs as a fraction of ended runs. `None` if no run ended.
     pub success_rate: Option<f64>,
-    /// Failures since the last success.
+    /// The number of failures since the last success.
     pub consecutive_failures: u64,
-    /// What recovery came to.
+    /// The outcome of recovery.
     pub recovery: RecoveryStats,
-    /// How many run records were looked at.
+    /// The number of run records that these statistics cover.
     pub of_newest: u64,
 }
 
-/// What became of runs that were lost.
+/// The number of lost runs by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RecoveryStats {
-    /// How often one was sent again.
+    /// How often lost runs were sent again, in total.
     pub attempts: u64,
-    /// Launched after all.
+    /// Lost runs that launched after all and did not fail.
     pub recovered: u64,
-    /// Sent again, and ended badly.
+    /// Lost runs that were sent again and failed.
     pub failed: u64,
-    /// Given up.
+    /// Lost runs that recovery gave up on.
     pub abandoned: u64,
-    /// Of those that came to something, how many were launched and did not fail. `None`: none did.
+    /// Recovered runs as a fraction of the recovered, failed and abandoned ones. `None` if there
+    /// are none.
     pub rate: Option<f64>,
 }
 
@@ -74,18 +77,18 @@ impl RecoveryStats {
     }
 }
 
-/// How long runs took from claim to end.
+/// How long runs took, from the claim to the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Durations {
-    /// Half of them took no longer.
+    /// The median: half of the runs took at most this long.
     pub p50_ms: Option<i64>,
-    /// All but the slowest twentieth took no longer.
+    /// The 95th percentile: 95 % of the runs took at most this long.
     pub p95_ms: Option<i64>,
 }
 
 impl Stats {
-    /// The statistics of `runs`, newest first. Fires that wait for their time, or that a change of
-    /// the schedule took back, are none yet or none any more.
+    /// The statistics of `runs`, which must be newest first. Two kinds of runs are not counted:
+    /// runs that still wait, and fires that a change of the schedule cancelled.
     pub fn of<'a>(runs: impl IntoIterator<Item = &'a Trace>) -> Stats {
         let mut stats = Stats::default();
         let mut since_success = true;
@@ -117,8 +120,8 @@ impl Stats {
         stats.with_rate()
     }
 
-    /// Adds the statistics of another schedule. Failures in a row are of one schedule: they are not
-    /// added.
+    /// Adds the statistics of another schedule. Consecutive failures have a meaning only for one
+    /// schedule, so they are not added.
     pub fn and(self, other: &Stats) -> Stats {
         let sum = Stats {
             total: self.total + other.total,
@@ -142,14 +145,14 @@ impl Stats {
     }
 }
 
-/// The state of the newest run that has come to something.
+/// The status of the newest run that no longer waits and that no change of the schedule cancelled.
 pub fn last_status<'a>(newest_first: impl IntoIterator<Item = &'a Trace>) -> Option<Status> {
     let waits = |run: &Trace| matches!(run.status, Status::Enqueued | Status::Queued);
     let last = newest_first.into_iter().find(|run| !waits(run) && !run.was_taken_back());
     last.map(|run| run.status)
 }
 
-/// How long those of `runs` took that were launched and ended.
+/// The durations of those `runs` that were launched and have ended.
 pub fn durations<'a>(runs: impl IntoIterator<Item = &'a Trace>) -> Durations {
     let took = |run: &Trace| match (run.status, run.started_at, run.finished_at) {
         (Status::Success | Status::Failed, Some(start), Some(end)) => {
@@ -159,7 +162,7 @@ pub fn durations<'a>(runs: impl IntoIterator<Item = &'a Trace>) -> Durations {
     };
     let mut took: Vec<_> = runs.into_iter().filter_map(took).collect();
     took.sort_unstable();
-    // The nearest rank: a duration that really was.
+    // The nearest-rank method always returns a duration that really occurred.
     let percentile = |percent: usize| {
         let rank = (took.len() * percent).div_ceil(100);
         took.get(rank.checked_sub(1)?).copied()

@@ -1,11 +1,12 @@
-//! A trace: of a run what the ledger and the statistics look at, and no more. They read thousands.
+//! A trace: the part of a run that the ledger and the statistics need. They read thousands of runs,
+//! so they do not read whole records.
 
 use serde::Deserialize;
 
 use crate::instant::Instant;
 use crate::run::{Missed, Reason, Recovery, Status, Trigger};
 
-/// The attributes of a run record that a trace is read from, beside its key.
+/// The attributes of a run record that a trace contains, besides the key.
 pub const ATTRIBUTES: [&str; 10] = [
     "status",
     "trigger",
@@ -19,38 +20,39 @@ pub const ATTRIBUTES: [&str; 10] = [
     "recovery",
 ];
 
-/// What is left of a run.
+/// The attributes of a run that the ledger and the statistics need.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Trace {
-    /// Where it stands.
+    /// The status of the run.
     pub status: Status,
-    /// Who asked for it.
+    /// What caused the run.
     pub trigger: Trigger,
-    /// Whose schedule it was.
+    /// The owner of the schedule.
     pub owner: String,
-    /// The definition that planned it, or the newest that confirmed it.
+    /// The revision of the definition that planned the run, or of the newest definition that still
+    /// had the fire.
     pub revision: u64,
-    /// When it was meant to start.
+    /// The intended start.
     pub launch_at: Instant,
-    /// When the newest claim was.
+    /// When a launcher last claimed the run.
     #[serde(default)]
     pub started_at: Option<Instant>,
-    /// When it reached a terminal state.
+    /// When the run reached a terminal status.
     #[serde(default)]
     pub finished_at: Option<Instant>,
-    /// Why it is in this state.
+    /// The reason for the status, if the status alone does not say it.
     #[serde(default)]
     pub reason: Option<Reason>,
-    /// For a summary: the fires it stands for.
+    /// For a summary: the missed fires that it stands for.
     #[serde(default)]
     pub missed: Option<Missed>,
-    /// What recovery did about it.
+    /// What recovery did for the run.
     #[serde(default)]
     pub recovery: Option<Recovery>,
 }
 
 impl Trace {
-    /// Whether a change of the schedule took this fire back before it launched.
+    /// Whether a change of the schedule cancelled this fire before it launched.
     pub fn was_taken_back(&self) -> bool {
         let by_a_change =
             matches!(self.reason, Some(Reason::Paused | Reason::Deleted | Reason::Superseded));
@@ -64,7 +66,7 @@ pub(crate) mod tests {
     use crate::run::Run;
     use serde_json::{Value, json};
 
-    /// The trace of a run of ann's nightly schedule that was meant for `launch_at`, with some
+    /// The trace of a run of ann's schedule with the intended start `launch_at`. `more` has further
     /// attributes as they are stored.
     #[expect(clippy::needless_pass_by_value, reason = "reads better where it is called")]
     pub(crate) fn trace(launch_at: &str, more: Value) -> Trace {

@@ -1,5 +1,5 @@
-//! A change: an entry of a schedule's change log. Who did what when, what it was before, and which
-//! fires exist from then on.
+//! A change: an entry in the change log of a schedule. It says who did what and when, what the
+//! fields were before, and which fires the schedule has from then on.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -10,77 +10,78 @@ use crate::instant::Instant;
 use crate::schedule::Timing;
 use crate::schedule::definition::{Definition, object};
 
-/// What was done.
+/// The kind of change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verb {
-    /// The schedule begins.
+    /// The schedule was created.
     Created,
-    /// Its definition changed.
+    /// The definition changed.
     Updated,
-    /// Its fires do not launch from now on.
+    /// The schedule was paused: its fires do not launch from now on.
     Paused,
-    /// They launch again.
+    /// The schedule was resumed: its fires launch again.
     Resumed,
-    /// The schedule ends.
+    /// The schedule was deleted.
     Deleted,
-    /// A caller asked for a run. It changes no definition.
+    /// A caller requested a run. The definition did not change.
     Triggered,
-    /// A caller asked for the fires of a time gone by.
+    /// A caller requested a backfill of past fires.
     Backfilled,
-    /// It became a member of a declared set.
+    /// The schedule became a member of a declared set.
     Adopted,
-    /// It left its declared set.
+    /// The schedule left its declared set.
     Released,
-    /// Its time zone is gone from the zone data; it runs on UTC.
+    /// The time zone is no longer in the zone data, so the schedule runs on UTC.
     ZoneLost,
-    /// Its time zone is known again.
+    /// The time zone is in the zone data again.
     ZoneFound,
-    /// A word of newer code, kept as it is.
+    /// A kind that this version does not know, written by newer code. It is kept as it is.
     #[serde(untagged)]
     Other(String),
 }
 
-/// Longer values are told apart by their digest: a payload would make every entry as large as
-/// itself, and what is secret in it would stay in the log for ever.
+/// The largest value in bytes that an entry contains. A longer value is replaced by its digest: a
+/// payload would make every entry as large as the payload, and secrets in it would stay in the log
+/// for ever.
 const MAX_VALUE: usize = 1024;
 
 /// An entry of the change log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Change {
-    /// Who.
+    /// Who made the change: the id of a user, or `belfry` if the system did.
     pub by: String,
-    /// Whose schedule it was: a name may be used again by somebody else.
+    /// The owner of the schedule. After a deletion, another owner may use the same name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// When.
+    /// When the change was made.
     pub at: Instant,
-    /// From where; nowhere if the system did it by itself.
+    /// Where the request came from. `None` if Belfry made the change by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
-    /// What.
+    /// The kind of change.
     pub verb: Verb,
-    /// The run that was asked for.
+    /// The run that the caller requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
-    /// The definition it led to.
+    /// The revision of the definition after the change.
     pub revision: u64,
-    /// Which fires exist from then on.
+    /// The timing after the change, which determines the fires from then on.
     pub timing: Timing,
-    /// Whether they launch.
+    /// Whether the schedule is paused after the change.
     pub paused: bool,
-    /// The fields of the definition that became others.
+    /// The fields of the definition whose values changed.
     #[serde(default, with = "as_text", skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Difference>,
 }
 
-/// Where a request came from, as the gateway saw it.
+/// Where a request came from, according to the gateway.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// The address of the caller.
+    /// The caller's IP address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ip: Option<String>,
-    /// What it says it is; anybody can say anything.
+    /// The caller's user agent. Callers can send any text, so it proves nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_agent: Option<String>,
 }
@@ -88,21 +89,22 @@ pub struct Origin {
 /// A field before and after a change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
-    /// Which.
+    /// The name of the field.
     pub field: String,
-    /// What it was; `null` if it was not there.
+    /// The old value. `null` if the field had none.
     pub old: Value,
-    /// What it is; `null` if it was cleared.
+    /// The new value. `null` if the field was cleared.
     pub new: Value,
 }
 
 impl Change {
-    /// Whose schedule it was. Entries without a word on it were written by their owner.
+    /// The owner of the schedule. In entries without an owner, the user who made the change was the
+    /// owner.
     pub fn owner(&self) -> &str {
         self.owner.as_deref().unwrap_or(&self.by)
     }
 
-    /// The entry as the API shows it.
+    /// The entry as JSON for the API.
     pub fn view(&self) -> Value {
         let mut view = object(&json!({
             "at": self.at,
@@ -121,7 +123,7 @@ impl Change {
     }
 }
 
-/// What a change of definition changes. `None`: there was none before.
+/// The fields that differ between two definitions. `old` is `None` for a new schedule.
 pub fn differences(old: Option<&Definition>, new: &Definition) -> Vec<Difference> {
     let old = old.map(|old| object(&old.document())).unwrap_or_default();
     let difference = |(field, new): (String, Value)| {
@@ -139,7 +141,8 @@ fn short(value: Value) -> Value {
     }
 }
 
-/// One text in the stored entry: DynamoDB's own maps lose number forms and refuse deep nesting.
+/// Serde for the differences as one text in the stored entry. DynamoDB's own maps lose number
+/// formats and refuse deep nesting.
 mod as_text {
     use super::Difference;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,4 +1,4 @@
-//! A diff: which fires a change of definition adds, removes and keeps, before it is saved.
+//! A diff: which fires a new definition would add, remove and keep, computed before it is saved.
 
 use std::cmp::Ordering;
 use std::iter::Peekable;
@@ -10,18 +10,19 @@ use crate::id::ScheduleId;
 use crate::instant::Instant;
 use crate::schedule::Timing;
 
-/// How far ahead fires are compared.
+/// How far ahead the diff compares fires.
 pub const WINDOW: Duration = Duration::days(90);
-/// Fires of each kind that are told by name.
+/// The most added fires, and the most removed fires, that a diff lists one by one.
 pub const NAMED: usize = 20;
-/// Fires looked at, of both definitions together: twice a window of minutes. Beyond it the diff
-/// ends early and says so.
+/// The most fires of both definitions together that a diff looks at. It is enough for two
+/// definitions that fire every minute of the window. With more fires the diff ends early and sets
+/// `truncated`.
 const MAX_FIRES: u64 = 260_000;
-/// How far ahead the rate of fires is taken from: every season counts.
+/// The time from which the rate of fires is computed. A year contains every season.
 const YEAR: Duration = Duration::days(365);
-/// Fires enough to know a rate from.
+/// The number of fires that is enough to compute a rate.
 const ENOUGH: u64 = 50_000;
-/// As AWS counts it: 730 hours.
+/// A month as AWS counts it: 730 hours.
 const MONTH: Duration = Duration::hours(730);
 
 /// The fires of one definition.
@@ -32,7 +33,8 @@ pub struct Fires<'a> {
 }
 
 impl<'a> Fires<'a> {
-    /// Those of a timing; none while it is paused or if it is not understood.
+    /// The fires of a timing. While `paused` there are no fires. `None` if the timing cannot be
+    /// parsed.
     pub fn of(
         timing: &'a Timing,
         paused: bool,
@@ -43,12 +45,12 @@ impl<'a> Fires<'a> {
         Some(Fires { timing, timetable, paused })
     }
 
-    /// The first of them after `now`.
+    /// The first fire after `now`.
     pub fn first(&self, now: Instant) -> Option<Instant> {
         self.after(now).next()
     }
 
-    /// The zone their clock is in.
+    /// The time zone of the timing.
     pub fn zone(&self) -> Zone {
         self.timetable.zone()
     }
@@ -62,7 +64,8 @@ impl<'a> Fires<'a> {
         self.timing.next_after(&self.timetable, after)
     }
 
-    /// Fires in a month, from the coming year or as much of it as it takes to know.
+    /// The average number of fires in a month, computed from the next year. If there are very
+    /// many fires, the first 50,000 of them are enough.
     pub fn per_month(&self, now: Instant) -> f64 {
         let end = now + YEAR;
         let (mut count, mut last) = (0_u64, now);
@@ -76,7 +79,7 @@ impl<'a> Fires<'a> {
         count as f64 * MONTH.num_seconds() as f64 / looked_at.num_seconds().max(1) as f64
     }
 
-    /// Clock changes within a year that move or repeat a fire.
+    /// Warnings about clock changes within a year that move or repeat a fire.
     pub fn clock_changes(&self, now: Instant) -> Vec<Warning> {
         let mut warnings = self.timetable.warnings(now);
         warnings.retain(|w| matches!(w.code, WarningCode::DstGap | WarningCode::DstFold));
@@ -84,32 +87,33 @@ impl<'a> Fires<'a> {
     }
 }
 
-/// What a change does to the fires after an instant.
+/// The effect of a change on the fires after an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diff {
-    /// Fires only the new definition has.
+    /// The number of fires that only the new definition has.
     pub added_count: u64,
-    /// Fires only the old one has.
+    /// The number of fires that only the old definition has.
     pub removed_count: u64,
-    /// Fires both have.
+    /// The number of fires that both definitions have.
     pub kept_count: u64,
-    /// The first of those added.
+    /// The first [`NAMED`] added fires.
     pub added: Vec<Instant>,
-    /// The first of those removed.
+    /// The first [`NAMED`] removed fires.
     pub removed: Vec<Instant>,
-    /// Up to here, included, fires were compared.
+    /// The end of the comparison, included.
     pub to: Instant,
-    /// Whether that is less than was asked for.
+    /// Whether the comparison ended before the whole window was compared.
     pub truncated: bool,
 }
 
 impl Diff {
-    /// Compares the fires after `from`, for [`WINDOW`]. `None`: there is no such definition.
+    /// Compares the fires in the [`WINDOW`] after `from`. `None` stands for a schedule that does
+    /// not exist.
     pub fn between(old: Option<&Fires<'_>>, new: Option<&Fires<'_>>, from: Instant) -> Diff {
         Diff::bounded(old, new, from, MAX_FIRES)
     }
 
-    /// The same, looking at no more than `most` fires.
+    /// Does the same, and looks at no more than `most` fires.
     pub fn bounded(
         old: Option<&Fires<'_>>,
         new: Option<&Fires<'_>>,
@@ -154,7 +158,8 @@ fn until<'a>(
         .peekable()
 }
 
-/// The next fire of the two, and on which side it is: `Less` for the old, `Greater` for the new.
+/// The next fire of the two definitions, and which of them has it: `Less` for the old, `Greater`
+/// for the new, `Equal` for both.
 fn step(
     old: &mut Peekable<impl Iterator<Item = Instant>>,
     new: &mut Peekable<impl Iterator<Item = Instant>>,
@@ -187,7 +192,7 @@ mod tests {
         "2026-01-01T00:00:00.500Z".parse().unwrap()
     }
 
-    /// Added, removed and kept, and whether the diff ended early.
+    /// Compares the numbers of added, removed and kept fires, and returns the diff.
     #[track_caller]
     fn check(old: Option<&Timing>, new: &Timing, expected: (u64, u64, u64)) -> Diff {
         let id = "nightly".parse().unwrap();

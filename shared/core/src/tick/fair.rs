@@ -1,22 +1,23 @@
-//! Fairness: the order in which what is due is worked on, so that nobody waits for another owner's
-//! crowd.
+//! Fairness: the order in which a tick handles due clocks. An owner with few due clocks does not
+//! wait for an owner with many.
 
 use std::collections::HashMap;
 
 use crate::id::ScheduleId;
 
-/// A clock that is due, as the index knows it.
+/// An entry of the due index: a clock that is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Due {
-    /// Whose clock.
+    /// The schedule of the clock.
     pub schedule_id: ScheduleId,
-    /// Who is served by it; empty if the index does not say.
+    /// The owner of the schedule. Empty if the index entry has no owner.
     pub owner: String,
-    /// When it is due, as text that sorts.
+    /// When the clock is due, as text that sorts as time does.
     pub next_run_at: String,
 }
 
-/// Everybody's first, then everybody's second, and so on; of the same turn the oldest first.
+/// Orders due clocks in rounds: the first clock of every owner, then the second clock of every
+/// owner, and so on. Within a round, the clock that is due the longest comes first.
 pub fn order(mut due: Vec<Due>) -> Vec<ScheduleId> {
     due.sort_by(|one, other| one.next_run_at.cmp(&other.next_run_at));
     let mut turns: HashMap<&str, usize> = HashMap::new();

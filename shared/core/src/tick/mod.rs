@@ -1,4 +1,4 @@
-//! The tick: how its work is shared out, and in which order owners are served.
+//! The tick: how ticks divide their work, and in which order they serve owners.
 
 pub mod fair;
 pub mod share;

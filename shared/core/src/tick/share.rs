@@ -1,8 +1,9 @@
-//! Handing over: how much of what is due one tick takes on, when it stops, and what it leaves to
-//! others.
+//! Hand-over: how much of the due work one tick takes on, when it stops, and what it leaves to
+//! other ticks.
 //!
-//! A hand-over is a hint, not a promise. Lost, the rule's next tick finds what it named; delivered
-//! twice, the conditional writes make the second worker lose every race.
+//! A hand-over is an optimisation, and correctness does not depend on it. If a hand-over is lost,
+//! the next tick of the EventBridge rule finds the same work. If it is delivered twice, the
+//! conditional writes make the second tick lose every race.
 
 use chrono::Duration;
 use serde::{Deserialize, Serialize};
@@ -10,75 +11,75 @@ use serde::{Deserialize, Serialize};
 use crate::id::ScheduleId;
 use crate::instant::Instant;
 
-/// Work left to another tick.
+/// Work that one tick leaves to another tick, as a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HandOver {
-    /// How many hand-overs led here from the rule's own tick.
+    /// The number of hand-overs since the tick that the EventBridge rule started.
     pub generation: u32,
-    /// When the rule's tick began.
+    /// When the tick that the rule started began.
     pub ticked_at: Instant,
-    /// What is to be done.
+    /// The work to do.
     pub share: Share,
 }
 
-/// A share of what is due.
+/// A share of the due work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Share {
     /// The rest of a shard.
     Shard(Stretch),
-    /// Clocks and duties that were read and not dealt with.
+    /// Clocks and duties that a tick has read and not handled.
     Named {
-        /// Whose clocks.
+        /// The schedules whose clocks are due.
         clocks: Vec<ScheduleId>,
-        /// What else.
+        /// Other due work of schedules.
         duties: Vec<Duty>,
     },
 }
 
-/// A shard of the due index, and from where on.
+/// A shard of the due index and the position to read from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stretch {
-    /// Which shard.
+    /// The number of the shard.
     pub shard: u32,
-    /// Behind what; from its beginning if not given.
+    /// The last entry that was read. `None` to read from the beginning of the shard.
     pub after: Option<Place>,
 }
 
-/// A place in a shard of the due index: the key of the entry that was read last.
+/// A position in a shard of the due index: the key of the entry that was read last.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// When that entry was due.
     pub next_run_at: String,
-    /// Whose it was.
+    /// The schedule of that entry.
     pub schedule_id: String,
-    /// Which part of the schedule.
+    /// The part of the schedule that the entry is for, such as its clock.
     pub part: String,
 }
 
-/// Something of a schedule that is due beside its clock.
+/// Work of a schedule that is due and is not its clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Duty {
-    /// Whose.
+    /// The schedule that the work belongs to.
     pub schedule_id: ScheduleId,
-    /// What is to be done; in a message, the part of the schedule that asks for it.
+    /// The work to do. In a message it is written as the part of the schedule that it belongs to.
     #[serde(rename = "part")]
     pub task: Task,
 }
 
-/// What a duty asks for.
+/// The kinds of due work besides clocks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Task {
-    /// Go on with the backfill of this id.
+    /// Continue the backfill with this id.
     Backfill(String),
-    /// End the pause, if its time has come.
+    /// End the pause of the schedule, if its end has come.
     EndPause,
 }
 
-/// What the part of a backfill begins with.
+/// The prefix of the part name of a backfill.
 pub const BACKFILL: &str = "backfill#";
-/// The part that ends a pause.
+/// The part name of the end of a pause.
 pub const WAKE: &str = "wake";
 
 impl From<String> for Task {
@@ -99,38 +100,39 @@ impl From<Task> for String {
     }
 }
 
-/// A chain of hand-overs ends here, and the rule's next tick begins a new one. Lambda stops a
-/// function that calls itself through a queue after about 16.
+/// The longest chain of hand-overs. The next tick of the rule begins a new chain. Lambda stops a
+/// function that calls itself through a queue after about 16 calls.
 pub const MAX_GENERATION: u32 = 12;
 
-/// A hand-over older than this is dropped: the rule has come since and found what is left of it.
-/// Without it a backlog would be worked on by every minute's chain at once.
+/// A hand-over that is older than this is dropped, because the rule has started another tick since,
+/// which found the remaining work. Without this limit, the chains of several minutes would work on
+/// one backlog at the same time.
 const STALE_AFTER: Duration = Duration::seconds(60);
 
-/// What ends an invocation in good order takes no longer.
+/// The longest time that an invocation needs to finish the work it has begun.
 const LONGEST_END: Duration = Duration::seconds(10);
 
 impl HandOver {
-    /// Whether another tick has looked at the same since.
+    /// Whether a later tick has read the same work since.
     pub fn is_stale(&self, now: Instant) -> bool {
         now - self.ticked_at >= STALE_AFTER
     }
 
-    /// Whether whoever does this may hand over in turn.
+    /// Whether a tick of this generation may hand over work itself.
     pub fn may_continue(generation: u32) -> bool {
         generation < MAX_GENERATION
     }
 }
 
-/// When an invocation that began at `now` takes on nothing new: what it has begun then has time to
-/// end before `deadline`.
+/// The instant after which an invocation that began at `now` starts no new work. Work that is under
+/// way then has time to finish before `deadline`.
 pub fn stop_at(now: Instant, deadline: Instant) -> Instant {
     let end = LONGEST_END.min((deadline - now) / 3);
     deadline - end.max(Duration::zero())
 }
 
-/// Entries to read of each of `open` stretches in the next query, to come to `wanted` in all. A
-/// query brings no more than `most`.
+/// The number of entries to read from each of `open` stretches in the next query, to get `wanted`
+/// entries in total. A query returns at most `most` entries.
 pub fn page(wanted: usize, open: usize, most: usize) -> usize {
     wanted.div_ceil(open.max(1)).clamp(1, most.max(1))
 }
@@ -144,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_third_of_a_short_time_and_ten_seconds_of_a_long_one_are_kept_for_the_end() {
+    fn the_end_gets_a_third_of_the_time_and_at_most_ten_seconds() {
         assert_eq!(stop_at(at(0), at(6)), at(4));
         assert_eq!(stop_at(at(0), at(60)), at(50));
         assert_eq!(stop_at(at(60), at(0)), at(0), "late from the start");

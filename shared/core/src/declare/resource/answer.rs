@@ -1,32 +1,34 @@
-//! What a stack is told: done or not, and why, in as many bytes as CloudFormation takes.
+//! The response to CloudFormation: success or failure with a reason, within the size that
+//! CloudFormation accepts.
 
 use serde_json::{Map, Value, json};
 
 use super::{Request, property};
 use crate::invalid::Invalid;
 
-/// CloudFormation ignores a longer answer, and waits for an hour.
+/// The largest response in bytes. CloudFormation ignores a longer one and waits for an hour.
 const MAX_ANSWER: usize = 4096;
 
-/// The answer to a request.
+/// The response to a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// It is done.
+    /// The request succeeded.
     Done {
-        /// What the resource is called from now on; another name than before replaces it.
+        /// The physical id of the resource from now on. If it differs from the earlier one,
+        /// CloudFormation treats the resource as replaced.
         physical_id: String,
-        /// What `Fn::GetAtt` finds.
+        /// The attributes that `Fn::GetAtt` returns.
         attributes: Map<String, Value>,
     },
-    /// It is not.
+    /// The request failed.
     Failed {
-        /// Why, for whoever deploys.
+        /// The reason, for the person who deploys.
         reason: String,
     },
 }
 
 impl Answer {
-    /// The answer as CloudFormation reads it. A reason that does not fit is cut.
+    /// The body of the response for CloudFormation. A reason that does not fit is cut.
     pub fn body(&self, request: &Request) -> String {
         let mut body = json!({
             "StackId": request.stack_id,
@@ -51,7 +53,7 @@ impl Answer {
     }
 }
 
-/// As much of a text as `room` bytes hold once it is written as JSON.
+/// Cuts a text so that it needs at most `room` bytes when it is written as JSON.
 fn fitting(text: &str, room: usize) -> String {
     const CUT: &str = " ...";
     let written = |text: &str| json!(text).to_string().len() - 2;
@@ -68,7 +70,7 @@ fn fitting(text: &str, room: usize) -> String {
     text.chars().take_while(fits).chain(CUT.chars()).collect()
 }
 
-/// Problems in one line, by the names properties have in a template.
+/// The problems in one line, with field names as in a template.
 pub fn reason(problems: &[Invalid]) -> String {
     let told = |problem: &Invalid| match problem.field.as_str() {
         "" => problem.message.clone(),
@@ -77,7 +79,7 @@ pub fn reason(problems: &[Invalid]) -> String {
     problems.iter().map(told).collect::<Vec<_>>().join("; ")
 }
 
-/// Whether a host is one of AWS, as those are that CloudFormation has its answers sent to.
+/// Whether a host belongs to AWS, as the hosts do that receive responses for CloudFormation.
 ///
 /// ```
 /// use belfry_core::declare::resource::is_aws_host;

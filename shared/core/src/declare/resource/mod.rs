@@ -1,8 +1,8 @@
 //! A custom resource: a schedule or a workflow that a CloudFormation stack declares.
 //!
-//! Every resource of every stack is a declared set of its own. What a set did not make it never
-//! touches, so that a deletion after a creation that failed removes what that creation may have made
-//! and nothing else, and two resources that name one schedule cannot take it from each other.
+//! Every resource of every stack has its own declared set. A set never touches a schedule that it
+//! did not create. So a deletion after a failed creation removes only what that creation made, and
+//! two resources that name the same schedule cannot take it from each other.
 
 mod answer;
 mod properties;
@@ -16,40 +16,42 @@ use crate::invalid::Invalid;
 pub use answer::{Answer, is_aws_host, reason};
 pub use properties::{Properties, property};
 
-/// What a stack may be told to do with a resource.
+/// What CloudFormation requests for a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Make it.
+    /// Create the resource.
     Create,
-    /// Make it what the properties say now.
+    /// Change the resource to its current properties.
     Update,
-    /// Remove it.
+    /// Delete the resource.
     Delete,
 }
 
-/// What kind of resource it is.
+/// The kind of resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// `Custom::BelfrySchedule`.
+    /// A schedule: `Custom::BelfrySchedule`.
     Schedule,
-    /// `Custom::BelfryWorkflow`.
+    /// A workflow: `Custom::BelfryWorkflow`.
     Workflow,
 }
 
-/// A request as CloudFormation sends it. Whoever reads one can answer it, whatever else is wrong.
+/// A request from CloudFormation. Every `Request` has a response URL, so it can be answered even if
+/// the rest of it is invalid.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Where the answer goes. It is signed: whoever has it can answer in our place.
+    /// The URL that the response is sent to. It is signed and secret: anyone who has it can send a
+    /// response.
     pub response_url: String,
-    /// The stack's ARN.
+    /// The ARN of the stack.
     pub stack_id: String,
-    /// The request's name.
+    /// The id of the request.
     pub request_id: String,
-    /// The resource's name in the template.
+    /// The logical id: the name of the resource in the template.
     pub logical_id: String,
-    /// What an earlier answer called the resource.
+    /// The physical id that an earlier response gave to the resource.
     pub physical_id: Option<String>,
-    /// What the template says of it.
+    /// The properties of the resource in the template.
     pub properties: Properties,
     action: String,
     kind: String,
@@ -57,7 +59,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Reads an event; `None` if nobody could be answered.
+    /// Reads an event. `None` if it has no response URL.
     pub fn read(event: &Value) -> Option<Request> {
         let text = |name: &str| event[name].as_str().map(str::to_owned);
         Some(Request {
@@ -73,17 +75,20 @@ impl Request {
         })
     }
 
-    /// What is to be done.
+    /// What CloudFormation requests. An error if the type of request is unknown.
     pub fn action(&self) -> Result<Action, Invalid> {
         match self.action.as_str() {
             "Create" => Ok(Action::Create),
             "Update" => Ok(Action::Update),
             "Delete" => Ok(Action::Delete),
-            other => Err(Invalid::new("RequestType", format!("does not know {other:?}"))),
+            other => Err(Invalid::new(
+                "RequestType",
+                format!("must be Create, Update or Delete, not {other:?}"),
+            )),
         }
     }
 
-    /// What it is to be done to.
+    /// The kind of resource. An error if the type is unknown.
     pub fn kind(&self) -> Result<Kind, Invalid> {
         match self.kind.as_str() {
             "Custom::BelfrySchedule" => Ok(Kind::Schedule),
@@ -95,57 +100,59 @@ impl Request {
         }
     }
 
-    /// The name of the stack.
+    /// The name of the stack, read from its ARN.
     pub fn stack_name(&self) -> &str {
         self.stack_id.split('/').nth(1).unwrap_or_default()
     }
 
-    /// The set that owns what this resource makes. The digest is of the stack's ARN, which no later
-    /// stack of the same name has, and of the resource's name in it.
+    /// The set that owns what this resource creates. Its name contains a digest of the stack's ARN
+    /// and of the logical id. A later stack with the same name has another ARN.
     pub fn set(&self) -> Result<SetName, Invalid> {
         let unnamed = |_| Invalid::new("StackId", "is not the ARN of a stack");
         let (stack, logical) = (short(self.stack_name(), 24), short(&self.logical_id, 20));
         format!("stack.{stack}.{logical}.{}", self.digest()).parse().map_err(unnamed)
     }
 
-    /// The schedule the properties mean.
+    /// The name of the schedule, from the properties or derived from the stack.
     pub fn schedule_id(&self) -> Result<ScheduleId, Invalid> {
         self.named("ScheduleId", &self.properties)
     }
 
-    /// The workflow the properties mean.
+    /// The name of the workflow, from the properties or derived from the stack.
     pub fn workflow_id(&self) -> Result<WorkflowId, Invalid> {
         self.named("WorkflowId", &self.properties)
     }
 
-    /// What an answer that says no calls the resource: what it was called before, or what it would
-    /// have been called.
+    /// The physical id in a response that reports a failure: the id that the resource had before,
+    /// or the id that it would have got.
     pub fn name_if_failed(&self) -> String {
         let wanted = || match self.kind() {
             Ok(Kind::Schedule) => self.schedule_id().map(String::from).ok(),
             Ok(Kind::Workflow) => self.workflow_id().map(String::from).ok(),
             Err(_) => None,
         };
-        // No schedule can be called what the last of them is.
+        // The last of these ids contains a slash, so no schedule can have it as its name.
         let known = self.physical_id.clone().filter(|id| !id.is_empty());
         known.or_else(wanted).unwrap_or_else(|| format!("none/{}", self.logical_id))
     }
 
-    /// The schedule that a replacement which failed may have left behind. CloudFormation goes on with
-    /// the name it knew, and sends the properties of the failed update as the old ones.
+    /// The schedule that a failed replacement may have left behind. After a failure CloudFormation
+    /// continues with the earlier physical id and sends the properties of the failed update as the
+    /// old ones.
     pub fn left_behind(&self, id: &ScheduleId) -> Option<ScheduleId> {
         let physical = self.physical_id.as_deref()?;
         let tried: ScheduleId = self.named("ScheduleId", &self.old).ok()?;
         (id.as_str() == physical && tried != *id).then_some(tried)
     }
 
-    /// The schedule to delete.
+    /// The schedule to delete, by its physical id.
     pub fn doomed(&self) -> Option<ScheduleId> {
         self.physical_id.as_deref()?.parse().ok()
     }
 
-    /// The schedule to delete if there never was one under the name CloudFormation sent. It makes a
-    /// name up for a creation that was never answered, and that may have been done all the same.
+    /// The schedule to delete if CloudFormation sends a physical id that it made up. It does so for
+    /// a creation that was never answered. That creation may have created the schedule of the
+    /// properties.
     pub fn never_answered(&self) -> Option<ScheduleId> {
         let physical = self.physical_id.as_deref()?;
         let wanted = self.schedule_id().ok()?;
@@ -163,14 +170,15 @@ impl Request {
         name.parse().map_err(|problem| Invalid::new(property, format!("{problem}")))
     }
 
-    /// The name of a resource that was given none, the same as long as it is in its stack.
+    /// The name of a resource whose properties have none. It stays the same as long as the resource
+    /// is in its stack.
     fn derived(&self) -> String {
         let (stack, logical) = (short(self.stack_name(), 28), short(&self.logical_id, 22));
         format!("{stack}-{logical}-{}", self.digest())
     }
 
     fn digest(&self) -> String {
-        // ARNs have no line ends, so that no two pairs read alike.
+        // ARNs contain no line break, so two different pairs never give the same text.
         hex::encode(Sha256::digest(format!("{}\n{}", self.stack_id, self.logical_id)))[..12]
             .to_owned()
     }
@@ -213,7 +221,7 @@ mod tests {
         assert_eq!(nightly, set(STACK, "Nightly"));
         assert_ne!(nightly, set(STACK, "Weekly"));
         assert_ne!(nightly, set(&STACK.replace("5555", "6666"), "Nightly"), "a later stack");
-        // The longest names there are.
+        // The longest names that CloudFormation allows.
         let long = format!("arn:aws:cloudformation:r:1:stack/{}/u", "s".repeat(128));
         set(&long, &"L".repeat(255));
         assert!(request(json!({"StackId": "héé/é/é"})).set().is_err());
@@ -245,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_way_back_from_a_failed_replacement_looks_for_what_that_left_behind() {
+    fn only_the_rollback_of_a_failed_replacement_has_leftovers() {
         let left = |physical: &str, old: &str, new: &str| {
             let request = request(json!({
                 "PhysicalResourceId": physical, "OldResourceProperties": {"ScheduleId": old},
@@ -256,7 +264,7 @@ mod tests {
         assert_eq!(left("a", "b", "a"), Some(id("b")));
         assert_eq!(left("a", "a", "a"), None, "a plain update");
         assert_eq!(left("a", "a", "b"), None, "a replacement");
-        assert_eq!(left("b", "b", "a"), None, "the way back from one that succeeded");
+        assert_eq!(left("b", "b", "a"), None, "the rollback of one that succeeded");
     }
 
     #[test]

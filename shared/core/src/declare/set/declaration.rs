@@ -1,5 +1,5 @@
-//! A declaration: the whole of a set as it is sent, workflow versions and schedules, read with every
-//! problem named by its place: `schedules[3].cron_expr`.
+//! A declaration: the workflow versions and schedules of a set, as the caller sends them. Every
+//! problem names its place: `schedules[3].cron_expr`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,45 +13,48 @@ use crate::schedule::fields::given;
 use crate::schedule::house::House;
 use crate::workflow::Workflow;
 
-/// Schedules of a declaration. With larger ones the answer would not fit what a function may answer.
+/// The most schedules of a declaration. With more, the response would be larger than a Lambda
+/// function may return.
 pub const MAX_SCHEDULES: usize = 1000;
-/// Workflow versions of a declaration: they are published one after the other.
+/// The most workflow versions of a declaration. The limit is low because they are published one
+/// after the other.
 pub const MAX_WORKFLOWS: usize = 100;
 
-/// The whole of a set.
+/// The declared contents of a set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Declaration {
-    /// Versions its schedules need; published first.
+    /// The workflow versions to publish before the schedules are created.
     pub workflows: Vec<DeclaredWorkflow>,
-    /// Its schedules.
+    /// The schedules of the set.
     pub schedules: Vec<Declared>,
-    /// The revisions a plan was made from, 0 where there was no schedule.
+    /// The revision of each schedule when the plan was made. 0 if the schedule did not exist.
     pub planned: BTreeMap<ScheduleId, u64>,
 }
 
-/// A workflow version that is declared.
+/// A declared workflow version.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeclaredWorkflow {
-    /// Of which workflow.
+    /// The name of the workflow.
     pub workflow_id: WorkflowId,
-    /// Which version.
+    /// The number of the version.
     pub version: u32,
-    /// What it is.
+    /// The contents of the version.
     pub workflow: Workflow,
-    /// The same as it is published.
+    /// The request body that publishes this version.
     pub body: Value,
 }
 
-/// A schedule that is declared.
+/// A declared schedule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Declared {
-    /// Its name.
+    /// The name of the schedule.
     pub schedule_id: ScheduleId,
-    /// What is declared of it; what was left out is as its default.
+    /// The declared definition. Fields that the declaration omits have their default.
     pub definition: Definition,
-    /// Whether nothing is said of `paused`: then it is left alone.
+    /// Whether the declaration omits `paused`. Then an existing schedule stays paused or active as
+    /// it is.
     pub keeps_pause: bool,
-    /// The same as it is saved.
+    /// The request body that saves this schedule.
     pub body: Value,
 }
 
@@ -67,7 +70,7 @@ impl Declaration {
         let mut problems: Vec<_> =
             unknown.map(|key| Invalid::new(key, "is not a field of a set")).collect();
         if fields.get("set").is_some_and(|given| !given.is_null() && *given != json!(set)) {
-            problems.push(Invalid::new("set", "is another than the path's"));
+            problems.push(Invalid::new("set", "must be the same as in the path"));
         }
         let planned = planned(fields.get("planned"), &mut problems);
         let workflows = elements(fields, "workflows", MAX_WORKFLOWS, &mut problems, workflow);
@@ -92,8 +95,8 @@ impl Declaration {
     }
 }
 
-/// The definition as it is declared: its name, what differs from the defaults of the deployment, and
-/// not whether it is paused, which is left alone.
+/// Writes a definition as a declaration: the name and the fields that differ from the defaults of
+/// the deployment. `paused` is omitted, so that the declaration does not change it.
 pub fn declared(id: &ScheduleId, definition: &Definition, house: &House) -> Value {
     let least = json!({"workflow_id": definition.workflow_id, "cron_expr": "0 0 1 1 *"});
     let usual = Definition::parse(&least, id, house).map(|usual| object(&usual.document()));
@@ -109,7 +112,8 @@ pub fn declared(id: &ScheduleId, definition: &Definition, house: &House) -> Valu
     Value::Object(fields)
 }
 
-/// Reads the elements of a list that can be read, each with its place.
+/// Reads the valid elements of a list, each with its index. The problems of the others are added to
+/// `problems`.
 fn elements<T>(
     fields: &Map<String, Value>,
     list: &str,
@@ -121,7 +125,7 @@ fn elements<T>(
         None | Some(Value::Null) => return Vec::new(),
         Some(Value::Array(values)) if values.len() <= most => values,
         Some(Value::Array(_)) => {
-            problems.push(Invalid::new(list, format!("must be at most {most}")));
+            problems.push(Invalid::new(list, format!("must have at most {most} elements")));
             return Vec::new();
         }
         Some(_) => {
@@ -159,7 +163,7 @@ fn schedule(value: &Value, house: &House) -> Result<Declared, Vec<Invalid>> {
         },
         Some(_) => Err("must be a text".to_owned()),
     };
-    // The rest is read under any name, so that all problems are told.
+    // If the name is invalid, the rest is read under another name, to find all problems.
     let name = id.clone().unwrap_or_else(|_| ScheduleId::derived_from(""));
     let definition = Definition::parse(value, &name, house);
     match (id, definition) {
@@ -169,14 +173,14 @@ fn schedule(value: &Value, house: &House) -> Result<Declared, Vec<Invalid>> {
         }
         (id, definition) => {
             let named = id.err().map(|problem| Invalid::new("schedule_id", problem));
-            // One problem is enough for what is no object at all.
+            // A value that is not an object gets only one problem.
             let named = named.filter(|_| value.is_object());
             Err(named.into_iter().chain(definition.err().unwrap_or_default()).collect())
         }
     }
 }
 
-/// Whether a body says whether its schedule is paused.
+/// Whether a body contains `paused` or its alias `enabled`.
 pub fn says_paused(body: &Value) -> bool {
     given(body, "paused").is_some_and(|value| !value.is_null())
 }
@@ -245,7 +249,7 @@ fn twice(
     }
 }
 
-/// Schedules that follow each other in a circle.
+/// Adds a problem for every schedule that follows itself through a cycle of `after_schedule_id`.
 fn leads_back(schedules: &[(usize, Declared)], problems: &mut Vec<Invalid>) {
     let follows: BTreeMap<_, _> = schedules
         .iter()

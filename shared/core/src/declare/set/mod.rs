@@ -1,5 +1,5 @@
-//! A declared set: the schedules that one declaration owns. It makes, changes and deletes its own
-//! and never touches any other.
+//! A declared set: the schedules that one declaration owns. A set creates, changes and deletes its
+//! own schedules and never touches any other.
 
 pub mod declaration;
 pub mod moves;
@@ -7,41 +7,43 @@ pub mod plan;
 
 use crate::id::SetName;
 
-/// Whose a schedule is.
+/// The owner and the set of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holder<'a> {
-    /// Who owns it.
+    /// The owner of the schedule.
     pub owner: &'a str,
-    /// The set it belongs to, if to any.
+    /// The set that the schedule belongs to, if any.
     pub set: Option<&'a SetName>,
 }
 
-/// What a set may do under a schedule's name.
+/// What a set may do with a schedule name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Make it: there is none.
+    /// Create the schedule, because it does not exist.
     Free,
-    /// Change and delete it.
+    /// Change and delete the schedule, because it belongs to the set.
     Member,
-    /// Nothing.
+    /// Nothing, because the schedule does not belong to the set.
     Foreign(Foreign),
 }
 
-/// Why a schedule is not a set's to touch.
+/// Why a set must not touch a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Foreign {
-    /// Somebody else has it. No more is told: not yours looks like not there.
+    /// Another owner has the schedule. The message does not say so, because a caller must not learn
+    /// which names other owners use.
     #[error("is a name that cannot be used")]
     Somebodys,
-    /// It was made by hand.
+    /// The schedule was created outside of any set.
     #[error("exists and belongs to no set; adopt it first")]
     Unmanaged,
-    /// Another declaration owns it.
+    /// The schedule belongs to another set.
     #[error("belongs to set {0}")]
     Of(SetName),
 }
 
-/// What the set `set` of `caller` may do with what stands under a name.
+/// What the set `set` of `caller` may do with a schedule name. `found` is the schedule with that
+/// name.
 pub fn standing(found: Option<Holder<'_>>, caller: &str, set: &SetName) -> Standing {
     match found {
         None => Standing::Free,
@@ -80,7 +82,7 @@ mod tests {
         check(Some(("ann", None)), Standing::Foreign(Foreign::Unmanaged));
         check(Some(("ann", Some(&other))), Standing::Foreign(Foreign::Of(other.clone())));
         check(Some(("bob", None)), Standing::Foreign(Foreign::Somebodys));
-        // Sets are their owners': bob's set of the same name is another.
+        // Every owner has their own sets: bob's set with the same name is another set.
         check(Some(("bob", Some(&billing))), Standing::Foreign(Foreign::Somebodys));
     }
 }

@@ -1,4 +1,4 @@
-//! What a change does to the fires of a schedule, in numbers and in sentences.
+//! The effect of a change on the fires of a schedule, in numbers and in sentences.
 
 use chrono::Timelike;
 use serde_json::{Value, json};
@@ -8,24 +8,26 @@ use crate::instant::{self, Instant};
 use crate::schedule::definition::Definition;
 use crate::schedule::diff::{Diff, Fires};
 
-/// Fires compared for each schedule of a plan: every ten minutes for ninety days, before and after.
+/// The most fires that are compared for each schedule of a plan. It is enough for a schedule that
+/// fires every ten minutes for ninety days, before and after the change.
 const MAX_FIRES: u64 = 26_000;
 
-/// What becomes of the fires.
+/// The effect of a change on the fires.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moves {
-    /// The next fire as things are; none if there is no schedule or it is paused.
+    /// The next fire before the change. `None` if there is no schedule or it is paused.
     pub old: Option<Instant>,
-    /// The next fire as it is declared.
+    /// The next fire after the change. `None` if there is none.
     pub new: Option<Instant>,
-    /// The fires that come and go.
+    /// The fires that the change adds, removes and keeps.
     pub diff: Diff,
-    /// The same, said.
+    /// The effect in sentences, for people.
     pub says: Vec<String>,
 }
 
 impl Moves {
-    /// What replacing `old` by `new` does after `now`; `None` if it moves no fire.
+    /// The effect of replacing `old` by `new` on the fires after `now`. `None` if the timing does
+    /// not change or cannot be parsed.
     pub fn between(
         id: &ScheduleId,
         old: Option<&Definition>,
@@ -61,7 +63,7 @@ impl Moves {
         Some(Moves { old, new, diff, says })
     }
 
-    /// As the API shows it.
+    /// The effect as JSON for the API.
     pub fn view(&self) -> Value {
         json!({
             "next_run_at": self.new.map(instant::text),
@@ -82,7 +84,7 @@ fn next_run(old: Option<&Fires<'_>>, new: Option<&Fires<'_>>, now: Instant) -> O
         (None, None) => None,
         (None, Some(new)) => match first(new) {
             Some(at) => Some(format!("first run {at} {}", zone(new))),
-            None => Some("no run of its own".to_owned()),
+            None => Some("no scheduled run".to_owned()),
         },
         (Some(old), None) => {
             let at = first(old)?;
@@ -105,10 +107,10 @@ fn next_run(old: Option<&Fires<'_>>, new: Option<&Fires<'_>>, now: Instant) -> O
 fn counts(diff: &Diff) -> String {
     let day = diff.to.format("%Y-%m-%d");
     let Diff { added_count: more, removed_count: less, kept_count: same, .. } = diff;
-    format!("until {day}: {more} runs more, {less} fewer, {same} the same")
+    format!("until {day}: {more} runs added, {less} removed, {same} kept")
 }
 
-/// A fire as the clock on the wall shows it.
+/// A fire in local time.
 fn local(fires: &Fires<'_>, at: Instant) -> String {
     let local = fires.zone().to_local(at);
     let form = if local.second() == 0 { "%a %Y-%m-%d %H:%M" } else { "%a %Y-%m-%d %H:%M:%S" };
@@ -141,7 +143,7 @@ mod tests {
             Some(&json!({"cron_expr": "30 2 * * *"})),
             &[
                 "next run Mon 2026-11-16 02:00 -> Mon 2026-11-16 02:30 Europe/Zurich",
-                "until 2027-02-13: 90 runs more, 65 fewer, 0 the same",
+                "until 2027-02-13: 90 runs added, 65 removed, 0 kept",
                 "on 2027-03-28 the clock in Europe/Zurich skips 02:30: it fires at 03:00 instead",
                 "on 2027-10-31 the clock in Europe/Zurich shows 02:30 twice: it fires the first \
                  time only",
@@ -159,7 +161,7 @@ mod tests {
             Some(&daily),
             &[
                 "next run Mon 2026-11-16 09:00 UTC -> Mon 2026-11-16 09:00 Europe/Zurich",
-                "until 2027-02-13: 90 runs more, 90 fewer, 0 the same",
+                "until 2027-02-13: 90 runs added, 90 removed, 0 kept",
             ],
         );
         check(
@@ -168,7 +170,7 @@ mod tests {
             &[
                 "next run Mon 2026-11-16 09:00 -> none Europe/Zurich",
                 "paused: nothing fires until it is resumed",
-                "until 2027-02-13: 0 runs more, 90 fewer, 0 the same",
+                "until 2027-02-13: 0 runs added, 90 removed, 0 kept",
             ],
         );
         check(None, Some(&daily), &["first run Mon 2026-11-16 09:00 Europe/Zurich"]);

@@ -1,4 +1,4 @@
-//! A plan: what a declaration would do to what there is.
+//! A plan: what applying a declaration would do to the existing schedules.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,95 +13,99 @@ use crate::instant::Instant;
 use crate::schedule::change::{Difference, differences};
 use crate::schedule::definition::Definition;
 
-/// So many schedules are deleted without a word on how many, unless they are most of the set.
+/// The most schedules that a plan may delete without confirmation. Deleting more than half of a set
+/// always needs confirmation.
 pub const MAX_UNASKED_DELETES: usize = 20;
 
-/// What stands under a name.
+/// An existing schedule.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// Who has it.
+    /// The owner of the schedule.
     pub owner: String,
-    /// The set it belongs to.
+    /// The set that the schedule belongs to, if any.
     pub set: Option<SetName>,
-    /// Where it is.
+    /// The current revision.
     pub revision: u64,
-    /// When it was made.
+    /// When the schedule was created.
     pub created_at: Instant,
-    /// What it is.
+    /// The current definition.
     pub definition: Definition,
 }
 
-/// What is to be done about a schedule.
+/// What applying the plan does with a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// Make it.
+    /// Create the schedule.
     Create,
-    /// Bring it back to what is declared.
+    /// Change the schedule to the declared definition.
     Update,
-    /// Nothing: it is as it is declared.
+    /// Do nothing: the schedule is as declared.
     Unchanged,
-    /// Delete it: it belongs to the set and is not declared.
+    /// Delete the schedule: it belongs to the set and is not declared.
     Delete,
-    /// Nothing: it belongs to the set, is not declared, and nobody asked to prune.
+    /// Do nothing: the schedule belongs to the set and is not declared, and the caller did not ask
+    /// to prune.
     Undeclared,
-    /// Nothing: it is not the set's to touch, or cannot be what is declared.
+    /// Do nothing: the set must not touch the schedule, or the declaration cannot be applied to it.
     Refused,
 }
 
 impl Action {
-    /// Whether something is to be done.
+    /// Whether the action changes anything.
     pub fn changes(self) -> bool {
         matches!(self, Action::Create | Action::Update | Action::Delete)
     }
 }
 
-/// A schedule of a plan.
+/// One schedule in a plan.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// Which.
+    /// The name of the schedule.
     pub schedule_id: ScheduleId,
-    /// Its place among the declared; none if it is not.
+    /// The index of the schedule in the declaration. `None` if it is not declared.
     pub place: Option<usize>,
-    /// What is to be done.
+    /// What applying the plan does with the schedule.
     pub action: Action,
-    /// The revision this was decided by; 0 if there is no schedule.
+    /// The revision that the plan is based on. 0 if the schedule does not exist.
     pub revision: u64,
-    /// Fields that become others.
+    /// The fields whose values change.
     pub changes: Vec<Difference>,
-    /// Fires that do.
+    /// The effect on the fires. `None` if the fires do not change.
     pub moves: Option<Moves>,
-    /// Why it is refused.
+    /// Why the schedule is refused.
     pub why: Option<String>,
-    /// How many declared schedules it follows, one after the other: those come first.
+    /// The number of declared schedules that this one follows, directly and through others. They
+    /// are created before it.
     pub wave: usize,
 }
 
-/// What a declaration is held against.
+/// The current state that a declaration is compared with.
 pub struct Scene<'a> {
-    /// Whose set.
+    /// The owner of the set.
     pub caller: &'a str,
-    /// Which.
+    /// The name of the set.
     pub set: &'a SetName,
-    /// What stands under the names it is about.
+    /// The existing schedules, by name.
     pub found: &'a BTreeMap<ScheduleId, Found>,
-    /// The set's schedules.
+    /// The schedules that belong to the set.
     pub members: &'a BTreeSet<ScheduleId>,
-    /// The workflow version of each declared schedule, or why there is none.
+    /// The workflow version of each declared schedule, or the reason why there is none.
     pub versions: &'a [Result<u32, String>],
-    /// Whether members that are not declared go.
+    /// Whether to delete members of the set that are not declared.
     pub prune: bool,
-    /// When.
+    /// The current time.
     pub now: Instant,
 }
 
-/// What a declaration would do: every declared schedule in the order it was declared, then the
-/// members that are not.
+/// Plans a declaration. The result has the declared schedules in the order of the declaration, and
+/// then the members of the set that are not declared.
 pub fn plan(declaration: &Declaration, scene: &Scene<'_>) -> Vec<Item> {
     let waves = waves(&declaration.schedules);
     let mut places: Vec<usize> = (0..declaration.schedules.len()).collect();
     places.sort_by_key(|place| waves[*place]);
-    // Schedules that another may follow, as soon as they are looked at.
+    // The schedules that exist, or that the plan creates before the one at hand. Others may follow
+    // them.
     let is_own = |found: &Found| found.owner == scene.caller;
     let mut there: BTreeSet<&ScheduleId> =
         scene.found.iter().filter(|(_, found)| is_own(found)).map(|(id, _)| id).collect();
@@ -136,7 +140,7 @@ impl Item {
             Standing::Member => (Action::Update, None),
             Standing::Foreign(why) => (Action::Refused, Some(format!("schedule {id} {why}"))),
         };
-        // The revision of what is somebody else's is nobody else's business.
+        // A caller must not learn the revision of another owner's schedule.
         let own = found.filter(|found| found.owner == scene.caller);
         Item {
             schedule_id: id.clone(),
@@ -154,7 +158,7 @@ impl Item {
         Item { action: Action::Refused, why: Some(why), ..self }
     }
 
-    /// As the API shows it.
+    /// The item as JSON for the API.
     pub fn view(&self) -> Value {
         json!({
             "schedule_id": self.schedule_id,
@@ -207,7 +211,7 @@ fn decide(
 
 fn undeclared(id: &ScheduleId, scene: &Scene<'_>) -> Option<Item> {
     let found = scene.found.get(id)?;
-    // A row of the set may be older than the schedule that has the name now.
+    // The list of members may be outdated: another schedule may have the name now.
     if found.owner != scene.caller || found.set.as_ref() != Some(scene.set) {
         return None;
     }
@@ -226,7 +230,8 @@ fn undeclared(id: &ScheduleId, scene: &Scene<'_>) -> Option<Item> {
     })
 }
 
-/// How many declared schedules each one follows, one after the other.
+/// For each schedule, the number of declared schedules that it follows, directly and through
+/// others.
 fn waves(schedules: &[Declared]) -> Vec<usize> {
     let follows: BTreeMap<_, _> = schedules
         .iter()
@@ -237,20 +242,23 @@ fn waves(schedules: &[Declared]) -> Vec<usize> {
             let other = (*follows.get(id)?)?;
             follows.contains_key(other).then_some(other)
         };
-        // Circles were refused when the declaration was read.
+        // There are no cycles: parsing the declaration refuses them.
         std::iter::successors(next(&&one.schedule_id), next).take(schedules.len()).count()
     };
     schedules.iter().map(depth).collect()
 }
 
-/// Why so many deletes need to be asked for by their number: they are most of the set, or many. A
-/// file that lost its contents must not empty a set.
+/// Why a plan needs confirmation for its deletes. `None` if it needs none. The caller must state
+/// the number if the plan deletes more than half of the set or more than [`MAX_UNASKED_DELETES`]
+/// schedules: a file that lost its contents must not empty a set.
 pub fn guard(members: usize, deletes: usize, allowed: Option<usize>) -> Option<String> {
     let is_much = deletes > MAX_UNASKED_DELETES || deletes * 2 > members;
     if !is_much || allowed.is_some_and(|allowed| allowed >= deletes) {
         return None;
     }
-    Some(format!("would delete {deletes} of {members} schedules; allow_delete={deletes} lets it"))
+    Some(format!(
+        "would delete {deletes} of {members} schedules; pass allow_delete={deletes} to allow that"
+    ))
 }
 
 #[cfg(test)]

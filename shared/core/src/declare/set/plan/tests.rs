@@ -1,4 +1,4 @@
-//! Plans, held against what they should say.
+//! Tests of plans: which action each schedule gets, and in which order.
 
 use super::*;
 use crate::schedule::definition::object;
@@ -14,7 +14,7 @@ fn definition(more: &Value) -> Definition {
     Definition::parse(&body, &"x".parse().unwrap(), &House::default()).unwrap()
 }
 
-/// A schedule of ann's, with its set.
+/// An existing schedule of ann, with its set.
 fn there(id: &str, set: Option<&str>, more: &Value) -> (ScheduleId, Found) {
     let found = Found {
         owner: "ann".to_owned(),
@@ -64,7 +64,7 @@ fn check(found: Vec<(ScheduleId, Found)>, schedules: &[Value], expected: &[(&str
 const OURS: Option<&str> = Some("billing");
 
 #[test]
-fn what_is_there_as_declared_is_unchanged_and_the_rest_is_made_changed_and_deleted() {
+fn each_schedule_is_created_updated_unchanged_or_deleted() {
     check(
         vec![
             there("same", OURS, &json!({})),
