@@ -1,7 +1,7 @@
 //! A custom resource: a schedule or a workflow that a CloudFormation stack declares.
 //!
 //! Every resource of every stack has its own declared set. A set never touches a schedule that it
-//! did not create. So a deletion after a failed creation removes only what that creation made, and
+//! does not own. So a deletion after a failed creation removes only what that creation made, and
 //! two resources that name the same schedule cannot take it from each other.
 
 mod answer;
