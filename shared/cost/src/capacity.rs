@@ -1,11 +1,13 @@
-//! Capacity: a burst of fires against the limits of the services, played through second by second.
+//! Capacity: simulates a burst of fires in small steps of time, within the limits of the AWS
+//! services.
 //!
-//! The tick comes at 0 and looks ahead; the first of the fires is due a minute later. Between the two
-//! they have to be recorded and sent, and from then on launched.
+//! The tick runs at second 0 and looks ahead. The first fire is due a minute later. Within that
+//! minute the fires must be recorded and sent, and from then on they are launched.
 
 use std::collections::VecDeque;
 
-/// What AWS allows, as its documentation said on 2026-11-16. Table quotas can be raised on request.
+/// The limits of AWS according to its documentation on 2026-11-16. AWS raises table quotas on
+/// request.
 ///
 /// - DynamoDB, *Quotas* and *Best practices for partition keys*: 1,000 write units a second of one
 ///   partition, 40,000 of an on-demand table, and of each of its indexes.
@@ -18,21 +20,21 @@ pub struct Limits {
     pub partition_writes: f64,
     /// Write units a second of one table or index.
     pub table_writes: f64,
-    /// Batches a mapping begins with.
+    /// Concurrent batches with which an event source mapping begins.
     pub mapping_start: f64,
-    /// Batches a mapping adds in a minute.
+    /// Concurrent batches that a mapping adds in a minute.
     pub mapping_growth: f64,
-    /// The same with provisioned pollers.
+    /// Concurrent batches that a mapping with provisioned pollers adds in a minute.
     pub provisioned_growth: f64,
-    /// Batches of one provisioned poller.
+    /// Concurrent batches of one provisioned poller.
     pub poller: f64,
-    /// Batches of a mapping, and invocations of an account, at once.
+    /// Concurrent batches of a mapping, and concurrent invocations of an account.
     pub concurrency: f64,
-    /// Messages received and not deleted.
+    /// Messages that are received and not deleted yet.
     pub in_flight: f64,
 }
 
-/// The limits of an account that asked for none to be raised.
+/// The default limits of an account.
 pub const AWS: Limits = Limits {
     partition_writes: 1000.0,
     table_writes: 40_000.0,
@@ -44,86 +46,87 @@ pub const AWS: Limits = Limits {
     in_flight: 120_000.0,
 };
 
-/// A burst, and how a deployment meets it.
+/// A burst of fires, and the configuration of the deployment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// How many fires.
+    /// The number of fires.
     pub fires: u64,
-    /// Over how many seconds they are due.
+    /// The seconds over which the fires are due.
     pub within_s: f64,
-    /// `DUE_SHARDS`.
+    /// The number of shards of the due index (`DUE_SHARDS`).
     pub shards: u32,
-    /// `TICK_SHARE`.
+    /// The most due clocks that one tick takes on (`TICK_SHARE`).
     pub share: u64,
-    /// Fires one tick records and sends in a second, with nothing in its way.
+    /// The fires that one tick records and sends in a second, if no limit slows it down.
     pub tick_rate: f64,
-    /// What a launcher takes for a batch of ten, targets included, in milliseconds.
+    /// How long a launcher takes for a batch of ten, including the targets, in milliseconds.
     pub launch_ms: f64,
-    /// Provisioned pollers of the launch queue; none: Lambda's own.
+    /// Provisioned pollers of the launch queue. 0 means that Lambda scales its own pollers.
     pub pollers: u32,
-    /// Write units of a launch besides those of its record: 2 for a slot.
+    /// Write units of a launch in addition to those of its record: 2 if it takes a slot.
     pub slot_writes: f64,
 }
 
-/// What a burst comes to.
+/// The result of the simulation of a burst.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forecast {
-    /// Ticks at work at once, at most.
+    /// The most ticks that work at the same time.
     pub ticks: u64,
-    /// Seconds from the rule's tick until everything is recorded and sent.
+    /// Seconds from the rule's tick until all fires are recorded and sent.
     pub sent_s: f64,
-    /// What kept that from being faster.
+    /// What limits the speed of sending.
     pub sending: Bottleneck,
-    /// Launchers at work at once, at most.
+    /// The most launchers that work at the same time.
     pub launchers: u64,
-    /// Seconds from the first fire's time until the last is launched.
+    /// Seconds from the time of the first fire until the last fire is launched.
     pub launched_s: f64,
-    /// What kept that from being faster.
+    /// What limits the speed of launching.
     pub launching: Bottleneck,
-    /// How late the 99th of a hundred fires is, in seconds.
+    /// The 99th percentile of the lateness of fires, in seconds.
     pub late_p99_s: f64,
-    /// How late the last is.
+    /// The largest lateness of a fire, in seconds.
     pub late_max_s: f64,
-    /// Memory of a tick, in megabytes: what it holds of its share, besides the program.
+    /// The memory that a tick needs for its share of clocks, in megabytes, without the program
+    /// itself.
     pub tick_mb: f64,
-    /// What all of it uses.
+    /// The units of the services that the burst uses.
     pub used: Used,
 }
 
-/// Units of the services a burst uses.
+/// The units of the services that a burst uses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Used {
     /// DynamoDB write units.
     pub write_units: f64,
-    /// Calls to the queues: sent, received and deleted by tens.
+    /// Calls to the queues. Messages are sent, received and deleted in batches of ten.
     pub queue_calls: f64,
-    /// Invocations of the tick and the launcher.
+    /// Invocations of the tick and of the launcher.
     pub invocations: f64,
-    /// Seconds they run, in sum.
+    /// The total duration of these invocations, in seconds.
     pub seconds: f64,
 }
 
-/// What is used to the full.
+/// The resource that limits the speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bottleneck {
-    /// Nothing: it is as fast as fires are due.
+    /// Nothing: fires are handled as fast as they come due.
     None,
-    /// One tick's own speed.
+    /// The speed of a single tick.
     Tick,
     /// How fast Lambda starts more ticks.
     TickMapping,
-    /// Partitions of the due index: more shards help.
+    /// The partitions of the due index. More shards help.
     Shards,
-    /// The quota of a table or of the due index.
+    /// The write quota of a table or of the due index.
     TableQuota,
     /// How fast Lambda starts more launchers.
     LaunchMapping,
-    /// Invocations of the account at once.
+    /// The limit of concurrent invocations of the account.
     Concurrency,
 }
 
 impl Bottleneck {
-    /// In words.
+    /// The name of the bottleneck in the output of the forecast and in docs/operations.md.
     pub fn name(self) -> &'static str {
         match self {
             Bottleneck::None => "none",
@@ -137,29 +140,34 @@ impl Bottleneck {
     }
 }
 
-/// The look-ahead that is safe to count on: the rule's minute.
+/// The look-ahead that is certain, in seconds: the rule starts a tick every minute.
 const AHEAD_S: f64 = 60.0;
-/// Write units of the due index an advance takes: the old entry goes, the new one comes.
+/// Write units of the due index for advancing a clock: one deletes the old entry, one puts the new
+/// entry.
 const INDEX_WRITES: f64 = 2.0;
-/// Write units of a record's launch: claimed, ended.
+/// Write units of the run record for a launch: one for the claim, one for the end.
 const LAUNCH_WRITES: f64 = 2.0;
-/// Write units of a fire until it is sent: record and its index entry, clock and its index entries.
+/// Write units of a fire until it is sent: the run record and its index entry, the clock and its
+/// index entries.
 const SEND_WRITES: f64 = 2.0 + 1.0 + INDEX_WRITES;
-/// Messages in one call or batch.
+/// The messages in one call or batch.
 const BATCH: f64 = 10.0;
-/// Bytes a tick holds of a clock it has read the key of, and of one it works on.
+/// The memory in bytes for a clock of which the tick has read only the key.
 const KEY_BYTES: f64 = 200.0;
+/// The memory in bytes for a clock that the tick is working on.
 const CLOCK_BYTES: f64 = 4096.0;
-/// Clocks a tick works on at once.
+/// The clocks that a tick works on at the same time.
 const AT_WORK: f64 = 400.0;
-/// A part of a limit that leaves room for chance: schedules do not spread evenly.
+/// The fraction of a partition's limit that a plan may use. The rest is a reserve, because
+/// schedules do not spread evenly over the shards.
 const PART: f64 = 0.7;
-/// Seconds of one step.
+/// The seconds of one step of the simulation.
 const STEP: f64 = 0.1;
-/// A forecast that takes longer is no forecast.
+/// The simulation stops after this time, in seconds.
 const LONGEST_S: f64 = 4.0 * 3600.0;
 
-/// The shards with which `fires` a `seconds` leave room in every partition of the due index.
+/// The number of shards that `fires` within `seconds` need, with a reserve in every partition of
+/// the due index.
 ///
 /// ```
 /// use belfry_cost::capacity::shards_for;
@@ -171,7 +179,7 @@ pub fn shards_for(fires: u64, seconds: f64) -> u32 {
     (writes / (AWS.partition_writes * PART)).ceil().clamp(1.0, 1000.0) as u32
 }
 
-/// Plays a burst through.
+/// Simulates a burst.
 pub fn forecast(load: &Load, limits: &Limits) -> Forecast {
     let sent = send(load, limits);
     let launched = launch(load, limits, &sent.sent);
@@ -197,9 +205,9 @@ pub fn forecast(load: &Load, limits: &Limits) -> Forecast {
     }
 }
 
-/// How the fires were sent.
+/// The result of sending the fires.
 struct Sent {
-    /// How many had been, after each step.
+    /// The number of fires that are sent after each step.
     sent: Vec<f64>,
     at_s: f64,
     busy_s: f64,
@@ -216,7 +224,7 @@ fn send(load: &Load, limits: &Limits) -> Sent {
     while done < fires && sent.len() as f64 * STEP < LONGEST_S {
         let now = sent.len() as f64 * STEP;
         let wanted = ((fires - done) / load.share as f64).ceil().max(1.0);
-        // The rule's tick begins alone; a second later its first hand-overs are received.
+        // The rule's tick works alone at first. A second later other ticks receive its hand-overs.
         let started = match now {
             ..1.0 => 1.0,
             _ => 1.0 + limits.mapping_start + limits.mapping_growth / 60.0 * (now - 1.0),
@@ -299,17 +307,17 @@ fn launch(load: &Load, limits: &Limits, sent: &[f64]) -> Launched {
     Launched { at_s: now - AHEAD_S, late_p99_s, late_max_s, peak: peak as u64, why: whys.most() }
 }
 
-/// The fires in the order they came due.
+/// The fires in the order in which they came due.
 #[derive(Default)]
 struct Line {
-    /// When some came due, and how many of them wait.
+    /// Groups of waiting fires: when they came due, and how many still wait.
     waiting: VecDeque<(f64, f64)>,
-    /// How late some were launched, and how many.
+    /// Groups of launched fires: how late they were, and how many.
     late: Vec<(f64, f64)>,
 }
 
 impl Line {
-    /// Launches the `count` that have waited longest.
+    /// Launches the `count` fires that have waited longest.
     fn launch(&mut self, mut count: f64, now: f64) {
         while let Some((due_at, waiting)) = self.waiting.front_mut() {
             let taken = count.min(*waiting);
@@ -323,7 +331,7 @@ impl Line {
         }
     }
 
-    /// How late 99 of 100 fires were at most, and the last one.
+    /// The 99th percentile and the maximum of the lateness.
     fn lateness(mut self, fires: f64) -> (f64, f64) {
         self.late.sort_by(|one, other| one.0.total_cmp(&other.0));
         let mut before = 0.0;
@@ -341,7 +349,7 @@ fn least(of: &[(f64, Bottleneck)]) -> (f64, Bottleneck) {
     least.copied().unwrap_or((0.0, Bottleneck::None))
 }
 
-/// What was in the way of how many fires.
+/// The number of fires that each bottleneck slowed down.
 #[derive(Default)]
 struct Tally(Vec<(Bottleneck, f64)>);
 
@@ -394,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn lambdas_own_pollers_ramp_too_slowly_for_a_million_and_provisioned_ones_do_not() {
+    fn a_million_fires_need_provisioned_pollers() {
         let own = forecast(&load(1_000_000, 64), &AWS);
         assert_eq!(own.launching, Bottleneck::LaunchMapping);
         let provisioned = forecast(&Load { pollers: 40, ..load(1_000_000, 64) }, &AWS);

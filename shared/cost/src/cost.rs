@@ -1,8 +1,8 @@
-//! The cost ledger: what a deployment costs a month at AWS, line by line, beside EventBridge
+//! The cost model: what a deployment costs a month at AWS, line by line, compared with EventBridge
 //! Scheduler at the same volume.
 //!
-//! Amounts come from [`units`](crate::units), which are counted, and from [`Load`], which is told.
-//! What a target costs is left out on both sides.
+//! Amounts come from [`units`](crate::units), which are measured, and from [`Load`], which the
+//! caller gives. The cost of the targets is not included on either side.
 
 use serde::Serialize;
 
@@ -11,61 +11,63 @@ use crate::units::{self, Capacity, Fire};
 use belfry_core::schedule::Overlap;
 use belfry_core::workflow::Completion;
 
-/// As AWS counts a month: 730 hours.
+/// The minutes of a month as AWS counts it: 730 hours.
 pub const MINUTES_A_MONTH: f64 = 730.0 * 60.0;
-/// The same in days.
+/// The days of a month of 730 hours.
 pub const DAYS_A_MONTH: f64 = 730.0 / 24.0;
 
-/// Pollers that Lambda has on a queue where nothing happens: it starts with five.
+/// The pollers of Lambda on an idle queue: it starts with five.
 const IDLE_POLLERS: f64 = 5.0;
-/// How often such a poller asks in a minute: a long poll takes 20 seconds.
+/// How often an idle poller receives in a minute: a long poll takes 20 seconds.
 const POLLS_A_MINUTE: f64 = 3.0;
-/// A message is there 0.1 to 1.1 seconds before its time, and its launcher waits for the rest.
+/// How long a launcher waits on average. A message arrives 0.1 to 1.1 seconds before the time of
+/// its fire, and the launcher waits for that time.
 const WAIT_MS: f64 = 600.0;
-/// What Lambda writes about every invocation: its start, its end, its report.
+/// The log in bytes that Lambda writes about every invocation: start, end and report.
 const PLATFORM_LOG_BYTES: f64 = 400.0;
-/// CloudWatch keeps log lines compressed, to about this part.
+/// The size of compressed log lines, as a fraction of the original. CloudWatch stores them
+/// compressed.
 const LOG_COMPRESSION: f64 = 0.15;
 const GB: f64 = 1_000_000_000.0;
 
-/// What a deployment does in a month, and how.
+/// The load of a deployment in a month, and its configuration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Load {
-    /// Schedules there are, whether they fire or not.
+    /// The number of schedules, including those that do not fire.
     pub schedules: f64,
-    /// Fires a day, of all schedules together.
+    /// The fires a day of all schedules together.
     pub fires_per_day: f64,
-    /// Their overlap policy.
+    /// The overlap policy of the schedules.
     pub overlap_policy: Overlap,
-    /// When their runs count as done.
+    /// When runs count as done.
     pub completion: Completion,
-    /// Bytes of their payload.
+    /// The size of a payload in bytes.
     pub payload_bytes: usize,
-    /// Fires of an owner that are due in the same second and so share messages and invocations, 1 to
-    /// 250.
+    /// How many fires of one owner are due in the same second, 1 to 250. They share messages and
+    /// invocations.
     pub batch: f64,
-    /// Calls of the API in a month, besides executors' reports.
+    /// The API calls in a month, without the reports of executors.
     pub api_calls: f64,
-    /// Whether a bus is told what happens.
+    /// Whether Belfry puts events on an event bus.
     pub event_bus: bool,
-    /// Parts of the due index.
+    /// The number of shards of the due index.
     pub due_shards: f64,
-    /// Days a finished run is kept.
+    /// The days for which a finished run is kept.
     pub run_ttl_days: f64,
-    /// Days a log line is kept.
+    /// The days for which a log line is kept.
     pub log_days: f64,
-    /// Alarms, each of one metric.
+    /// The number of alarms. Each looks at one metric.
     pub alarms: f64,
-    /// Memory of every function, in MB.
+    /// The memory of every function, in MB.
     pub memory_mb: f64,
-    /// What a call of a function to DynamoDB or SQS takes, in milliseconds.
+    /// How long a call from a function to DynamoDB or SQS takes, in milliseconds.
     pub call_ms: f64,
-    /// What a target takes to accept a launch, in milliseconds.
+    /// How long a target takes to accept a launch, in milliseconds.
     pub target_ms: f64,
 }
 
 impl Default for Load {
-    /// One schedule that fires once a day, in the deployment of the template.
+    /// One schedule that fires once a day, in a deployment with the defaults of the template.
     fn default() -> Load {
         Load {
             schedules: 1.0,
@@ -87,59 +89,60 @@ impl Default for Load {
     }
 }
 
-/// Alarms of the template, each of which looks at one metric.
+/// The number of alarms in the template. Each looks at one metric.
 pub const ALARMS: f64 = 22.0;
-/// Dashboards of the template.
+/// The number of dashboards in the template.
 pub const DASHBOARDS: f64 = 1.0;
-/// Queues of the template that Lambda polls: of launches, and of what one tick leaves to others.
+/// The number of queues in the template that Lambda polls: the launch queue and the queue of tick
+/// hand-overs.
 pub const MAPPINGS: f64 = 2.0;
-/// Secrets of the template.
+/// The number of secrets in the template.
 pub const SECRETS: f64 = 2.0;
-/// Memory of the template's functions, in MB.
+/// The memory of the functions in the template, in MB.
 pub const MEMORY_MB: f64 = 512.0;
 
-/// A line of a bill.
+/// One line of a bill.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
-    /// What is billed.
+    /// What AWS bills.
     pub billed: Billed,
-    /// What it is for.
+    /// What Belfry uses it for.
     pub what: &'static str,
-    /// Whether it is there without any fire.
+    /// Whether the line also exists without any fire.
     pub fixed: bool,
-    /// How many of them.
+    /// The amount, in the unit of the price.
     pub amount: f64,
-    /// US dollars a month.
+    /// The cost in US dollars a month.
     pub usd: f64,
-    /// The same beyond what is free in every account.
+    /// The cost without the amount that is free in every account.
     pub usd_beyond_free: f64,
 }
 
-/// What a deployment costs a month.
+/// What a deployment costs in a month.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bill {
-    /// Fires in a month.
+    /// The fires in a month.
     pub fires: f64,
-    /// Line by line.
+    /// The lines of the bill.
     pub lines: Vec<Line>,
-    /// All lines, US dollars a month.
+    /// The sum of all lines, in US dollars a month.
     pub total: f64,
-    /// The same beyond what is free in every account.
+    /// The sum without the amounts that are free in every account.
     pub total_beyond_free: f64,
-    /// What is there without any fire.
+    /// The cost without any fire.
     pub fixed: f64,
-    /// What a million fires add.
+    /// The cost that a million fires add.
     pub per_million_fires: f64,
-    /// EventBridge Scheduler, as many invocations.
+    /// The cost of EventBridge Scheduler for the same number of invocations.
     pub scheduler: f64,
-    /// The same beyond its free ones.
+    /// The cost of EventBridge Scheduler without its free invocations.
     pub scheduler_beyond_free: f64,
-    /// What a million invocations of EventBridge Scheduler cost.
+    /// The cost of a million invocations of EventBridge Scheduler.
     pub scheduler_per_million: f64,
 }
 
 impl Load {
-    /// The bill of a month.
+    /// The bill of this load for a month.
     pub fn bill(&self, prices: &Prices) -> Bill {
         let fires = self.fires_per_day * DAYS_A_MONTH;
         let mut lines = Lines { prices, used: vec![0.0; prices.rows.len()], lines: Vec::new() };
@@ -181,13 +184,14 @@ impl Load {
         let runs = self.fires_per_day * self.run_ttl_days;
         let run_bytes = runs * (units::RUN_BYTES + units::ITEM_OVERHEAD);
         let index_bytes = runs * (units::SWEEP_BYTES + units::ITEM_OVERHEAD);
-        // A clock, a spec and an entry of the change log; the first two have an index entry each.
+        // A schedule is a clock, a spec and an entry of the change log. The clock and the spec have
+        // an index entry each.
         let schedule = units::SCHEDULE_BYTES + self.payload_bytes as f64;
         let schedules = self.schedules * (schedule + 3.0 * units::ITEM_OVERHEAD);
         let due = units::SCHEDULE_INDEX_BYTES + 2.0 * units::ITEM_OVERHEAD;
         let storage = Billed::TableStorage;
         lines.add(storage, "schedules, stored", true, (schedules + self.schedules * due) / GB);
-        lines.add(storage, "runs, stored for their days", false, (run_bytes + index_bytes) / GB);
+        lines.add(storage, "runs, stored until they expire", false, (run_bytes + index_bytes) / GB);
         lines.add(Billed::PointInTimeRecovery, "schedules, backed up", true, schedules / GB);
         lines.add(Billed::PointInTimeRecovery, "runs, backed up", false, run_bytes / GB);
     }
@@ -195,11 +199,11 @@ impl Load {
     fn queue(&self, lines: &mut Lines<'_>, fires: f64) {
         let messages = units::MESSAGES * fires / self.batch;
         lines.add(Billed::QueueRequests, "send, receive, delete", false, messages);
-        lines.add(Billed::FairQueueRequests, "the same, for the owner's group", false, messages);
+        lines.add(Billed::FairQueueRequests, "surcharge for message groups", false, messages);
         let polls = MAPPINGS * IDLE_POLLERS * POLLS_A_MINUTE * MINUTES_A_MONTH;
-        lines.add(Billed::QueueRequests, "empty receives of the mappings", true, polls);
+        lines.add(Billed::QueueRequests, "empty receives by Lambda", true, polls);
         let looks = units::IDLE_RECOVERY_RECEIVES * MINUTES_A_MONTH;
-        lines.add(Billed::QueueRequests, "looks at the dead letters", true, looks);
+        lines.add(Billed::QueueRequests, "receives of dead letters", true, looks);
     }
 
     fn functions(&self, lines: &mut Lines<'_>, fires: f64) {
@@ -209,24 +213,24 @@ impl Load {
         lines.add(Billed::Invocations, "tick and recovery", true, 2.0 * MINUTES_A_MONTH);
         lines.add(Billed::Invocations, "launcher", false, launches);
         lines.add(Billed::Invocations, "api", false, calls);
-        // Calls one after the other; those side by side count once.
+        // The number of calls in sequence. Calls that run at the same time count once.
         let gigabytes = self.memory_mb / 1024.0;
         let seconds = |round_trips: f64| gigabytes * round_trips * self.call_ms / 1000.0;
         let idle = seconds(1.0) + seconds(5.0);
         lines.add(Billed::GigabyteSeconds, "tick and recovery", true, idle * MINUTES_A_MONTH);
         let busy = fires.min(MINUTES_A_MONTH) * (seconds(4.0) + seconds(2.0));
-        lines.add(Billed::GigabyteSeconds, "the same with fires", false, busy);
+        lines.add(Billed::GigabyteSeconds, "tick and recovery, with fires", false, busy);
         let slots = if self.overlap_policy == Overlap::Allow { 0.0 } else { 2.0 };
         let waits = gigabytes * (WAIT_MS + self.target_ms) / 1000.0;
         let launch = launches * (seconds(3.0 + slots) + waits);
-        lines.add(Billed::GigabyteSeconds, "launcher, its wait for the second", false, launch);
+        lines.add(Billed::GigabyteSeconds, "launcher, with its waiting time", false, launch);
         lines.add(Billed::GigabyteSeconds, "api", false, calls * seconds(4.0));
     }
 
     fn doors(&self, lines: &mut Lines<'_>, fires: f64) {
         let reports = self.reports(fires);
         lines.add(Billed::GatewayCalls, "executors' reports", false, reports);
-        lines.add(Billed::GatewayCalls, "calls of the API", false, self.api_calls);
+        lines.add(Billed::GatewayCalls, "API calls", false, self.api_calls);
         let events = if self.event_bus { units::EVENTS * fires } else { 0.0 };
         lines.add(Billed::BusEvents, "events of runs", false, events);
     }
@@ -242,11 +246,11 @@ impl Load {
         lines.add(Billed::LogIngestion, "log of idle calls", true, idle);
         lines.add(Billed::LogIngestion, "log of fires and calls", false, busy);
         let kept = LOG_COMPRESSION * self.log_days / DAYS_A_MONTH;
-        lines.add(Billed::LogStorage, "the first, compressed", true, idle * kept);
-        lines.add(Billed::LogStorage, "the second, compressed", false, busy * kept);
+        lines.add(Billed::LogStorage, "log of idle calls, stored", true, idle * kept);
+        lines.add(Billed::LogStorage, "log of fires and calls, stored", false, busy * kept);
     }
 
-    /// Reports that come over the API.
+    /// The number of executor reports that come through the API.
     fn reports(&self, fires: f64) -> f64 {
         match self.completion {
             Completion::OnLaunch => 0.0,
@@ -255,7 +259,7 @@ impl Load {
     }
 }
 
-/// Lines so far, and how much of each thing they used.
+/// The lines so far, and the total amount of each billed thing.
 struct Lines<'a> {
     prices: &'a Prices,
     used: Vec<f64>,
@@ -268,7 +272,7 @@ impl Lines<'_> {
         self.add(Billed::ReadUnits, what, fixed, units.reads);
     }
 
-    /// A line, unless there is nothing to tell. What is free goes to whom comes first.
+    /// Adds a line, unless the amount is 0. Earlier lines use up the free amount first.
     fn add(&mut self, billed: Billed, what: &'static str, fixed: bool, amount: f64) {
         if amount <= 0.0 {
             return;
@@ -289,33 +293,33 @@ impl Lines<'_> {
     }
 }
 
-/// Dollars a month as dollars for a million fires; nothing if there are none.
+/// Converts dollars a month to dollars for a million fires. 0 if there are no fires.
 pub fn per_million(usd: f64, fires: f64) -> f64 {
     if fires > 0.0 { usd / fires * 1_000_000.0 } else { 0.0 }
 }
 
-/// What runs add to a bill.
+/// The cost that runs add to a bill, by service.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunCost {
-    /// Tables.
+    /// DynamoDB tables.
     pub dynamodb: f64,
-    /// Queue.
+    /// SQS requests.
     pub sqs: f64,
-    /// Launcher.
+    /// Lambda, mostly the launcher.
     pub lambda: f64,
-    /// Events.
+    /// Events on the event bus.
     pub eventbridge: f64,
-    /// Logs.
+    /// CloudWatch logs.
     pub cloudwatch: f64,
-    /// All of it.
+    /// The sum of all services.
     pub total: f64,
-    /// Where these prices hold.
+    /// The region of the prices.
     pub region: String,
-    /// When they were read.
+    /// When the prices were looked up.
     pub as_of: String,
 }
 
-/// What so many runs a month of one schedule add to a bill at most, to a hundredth of a cent.
+/// The most that `runs` a month of one schedule add to a bill, rounded to a hundredth of a cent.
 pub fn of_runs(runs: f64, overlap_policy: Overlap, payload_bytes: usize) -> RunCost {
     let prices = Prices::default();
     let fires_per_day = runs / DAYS_A_MONTH;
@@ -358,7 +362,7 @@ mod tests {
         let (some, more) = (busy(100_000.0), busy(200_000.0));
         let sum: f64 = some.lines.iter().map(|line| line.usd).sum();
         assert!((some.total - sum).abs() < 1e-9);
-        // The daily check reads what was fired; all else that is fixed is what it was.
+        // The daily check reads the runs, so its cost grows a little. All other fixed costs stay.
         assert!(some.fixed - idle.fixed < 0.1 && some.fixed >= idle.fixed);
         let grown = (more.total - more.fixed) / (some.total - some.fixed);
         assert!((1.9..=2.0).contains(&grown), "{grown}");
@@ -385,7 +389,10 @@ mod tests {
         assert!((few.scheduler - 14.0).abs() < 1e-6 && few.scheduler_beyond_free < 1e-6);
         let many = fires(15_000_000.0 / DAYS_A_MONTH);
         assert!((many.scheduler_beyond_free - 1.0).abs() < 1e-6);
-        assert!(many.per_million_fires > many.scheduler_per_million, "we are dearer, and say so");
+        assert!(
+            many.per_million_fires > many.scheduler_per_million,
+            "Belfry costs more than EventBridge Scheduler"
+        );
     }
 
     #[test]

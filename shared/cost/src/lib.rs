@@ -1,4 +1,5 @@
-//! What a deployment costs and what it can carry, reckoned from counted units and published prices.
+//! What a deployment costs and how many fires it can handle, computed from measured units,
+//! published prices and the limits of AWS.
 
 pub mod capacity;
 pub mod cost;

@@ -1,14 +1,15 @@
-//! Prices: what AWS asks for the things Belfry uses, in one table, each row with its source and date.
+//! Prices: what AWS charges for the services that Belfry uses, in one table. Each row has its
+//! source and date.
 //!
-//! AWS fills the numbers of its own pricing pages in by script, so that a stored copy has the terms
-//! and the worked examples but not the rates. A row says which page was read for its number, and of
-//! when that page is. Who needs other prices, of another region or of a contract, gives their own:
-//! [`Prices::with`].
+//! The pricing pages of AWS insert their numbers by script. So a stored copy of a page has the
+//! terms and the worked examples, but not the prices. Each row names the page that its number was
+//! read from, and the date of that page. [`Prices::with`] replaces prices by your own, for another
+//! region or a contract.
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// Something AWS bills.
+/// The things that AWS bills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Billed {
@@ -22,7 +23,7 @@ pub enum Billed {
     PointInTimeRecovery,
     /// SQS: requests of up to 64 KB.
     QueueRequests,
-    /// SQS: what requests about messages with a group cost more.
+    /// SQS: the surcharge for requests with a message group.
     FairQueueRequests,
     /// Lambda: requests.
     Invocations,
@@ -38,39 +39,39 @@ pub enum Billed {
     AlarmMetrics,
     /// CloudWatch: a dashboard for a month.
     Dashboards,
-    /// CloudWatch: a gigabyte of log lines taken in.
+    /// CloudWatch: a gigabyte of ingested log lines.
     LogIngestion,
-    /// CloudWatch: a gigabyte of log lines kept for a month.
+    /// CloudWatch: a gigabyte of log lines stored for a month.
     LogStorage,
     /// Secrets Manager: a secret for a month.
     Secrets,
-    /// EventBridge Scheduler: invocations. Not ours: what we are compared with.
+    /// EventBridge Scheduler: invocations. Belfry does not use it. It is here for the comparison.
     SchedulerInvocations,
 }
 
-/// A row of the table.
+/// A row of the price table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Price {
-    /// What is billed.
+    /// What AWS bills.
     pub billed: Billed,
-    /// Whose it is.
+    /// The AWS service.
     pub service: &'static str,
-    /// What is counted.
+    /// The unit that is counted.
     pub unit: &'static str,
-    /// So many of them ...
+    /// The number of units that the price is for.
     pub per: f64,
-    /// ... cost so many US dollars.
+    /// The price of `per` units, in US dollars.
     pub usd: f64,
-    /// So many a month cost nothing, in any account and for ever.
+    /// The units a month that are free in every account, without a time limit.
     pub free: f64,
-    /// AWS's page about it.
+    /// The pricing page of AWS.
     pub source: &'static str,
-    /// What was read for the number, and of when it is.
+    /// The page that the price was read from, and its date.
     pub read: &'static str,
 }
 
 impl Price {
-    /// What an amount costs.
+    /// The cost of an amount.
     pub fn of(&self, amount: f64) -> f64 {
         amount / self.per * self.usd
     }
@@ -79,17 +80,17 @@ impl Price {
 /// The prices of a region.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Prices {
-    /// Where they hold.
+    /// The region of the prices.
     pub region: String,
-    /// When they were looked up; how old each page was then, its row says.
+    /// When the prices were looked up. Each row says how old its page was at that time.
     pub as_of: String,
-    /// A row for everything that is billed, in order.
+    /// A row for every [`Billed`], in the same order.
     pub rows: Vec<Price>,
 }
 
-/// The region of the table.
+/// The region of the built-in prices.
 pub const REGION: &str = "us-east-1";
-/// When the table was looked up.
+/// When the built-in prices were looked up.
 pub const AS_OF: &str = "2026-11";
 
 const DYNAMODB: &str = "https://aws.amazon.com/dynamodb/pricing/on-demand/";
@@ -112,7 +113,7 @@ macro_rules! rows {
 }
 
 impl Default for Prices {
-    /// Public prices of us-east-1, without contracts and discounts.
+    /// The public prices of us-east-1, without contracts and discounts.
     fn default() -> Prices {
         let rows = rows! {
             WriteUnits "DynamoDB" "write request unit", MILLION, 0.625, free 0.0, DYNAMODB,
@@ -155,13 +156,13 @@ impl Default for Prices {
 }
 
 impl Prices {
-    /// The row of something.
+    /// The row of a billed thing.
     pub fn row(&self, billed: Billed) -> &Price {
         &self.rows[billed as usize]
     }
 
-    /// These prices with some replaced: `{"region": ..., "as_of": ..., "prices": {"write_units":
-    /// 0.7625}}`, each in dollars for what its row is per.
+    /// Replaces some of the prices. The input has the form `{"region": ..., "as_of": ..., "prices":
+    /// {"write_units": 0.7625}}`. Each price is in dollars for the `per` units of its row.
     ///
     /// ```
     /// use belfry_cost::prices::{Billed, Prices};
@@ -172,7 +173,7 @@ impl Prices {
     /// ```
     pub fn with(mut self, given: &Value) -> Result<Prices, String> {
         let Some(fields) = given.as_object() else {
-            return Err("is not an object".to_owned());
+            return Err("must be an object".to_owned());
         };
         for (field, value) in fields {
             match (field.as_str(), value) {
@@ -183,7 +184,7 @@ impl Prices {
                         self.replace(name, usd)?;
                     }
                 }
-                _ => return Err(format!("{field}: is not known, or of another type")),
+                _ => return Err(format!("{field}: is an unknown field or has the wrong type")),
             }
         }
         Ok(self)
@@ -192,10 +193,10 @@ impl Prices {
     fn replace(&mut self, name: &str, usd: &Value) -> Result<(), String> {
         let named = |row: &&mut Price| serde_json::json!(row.billed) == name;
         let row = self.rows.iter_mut().find(named);
-        let row = row.ok_or_else(|| format!("prices.{name}: nothing of that name is billed"))?;
+        let row = row.ok_or_else(|| format!("prices.{name}: is not a known price"))?;
         row.usd = match usd.as_f64() {
             Some(usd) if usd.is_finite() && usd >= 0.0 => usd,
-            _ => return Err(format!("prices.{name}: is not an amount of dollars")),
+            _ => return Err(format!("prices.{name}: must be a number of dollars, 0 or more")),
         };
         row.read = "given";
         Ok(())

@@ -1,19 +1,20 @@
-//! Units: what fires, ticks and recoveries consume, as counted on the embedded services.
+//! Units: what a fire, a tick and a recovery consume, as counted on the embedded services.
 //!
-//! `tests/stories/counting.rs` counts every number of this file anew. One that is no longer true
-//! fails there, so that neither a dry run nor the cost ledger tells what the code no longer does.
+//! `tests/stories/counting.rs` counts every number of this file again and fails if one is no longer
+//! true. So the estimates of a dry run and of `belfry cost` match the code.
 
 use serde::Serialize;
 
 use belfry_core::schedule::Overlap;
 use belfry_core::workflow::Completion;
 
-/// Request units of DynamoDB, indexes included.
+/// Request units of DynamoDB, for tables and indexes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Capacity {
-    /// Read units: a consistent read of 4 KB is one, any other a half.
+    /// Read units. A consistent read of 4 KB is one unit, and an eventually consistent read is half
+    /// a unit.
     pub reads: f64,
-    /// Write units: a write of 1 KB is one.
+    /// Write units. A write of 1 KB is one unit.
     pub writes: f64,
 }
 
@@ -39,24 +40,26 @@ impl std::ops::Mul<f64> for Capacity {
     }
 }
 
-/// What one fire consumes that shares neither its tick nor its second with another of its schedule.
+/// What one fire consumes if no other fire of its schedule shares its tick or its second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Fire {
-    /// Its clock read and advanced, its run put.
+    /// The tick: reads and advances the clock, and puts the run.
     pub tick: Capacity,
-    /// Schedule read, run claimed; slot and outcome where they are the launcher's.
+    /// The launcher: reads the schedule and claims the run. It also takes a slot and writes the
+    /// outcome, if the policies require it.
     pub launch: Capacity,
-    /// Its executor's report, if it is tracked.
+    /// The report of the executor, if the run is tracked.
     pub report: Capacity,
-    /// Recovery's one look at it.
+    /// Recovery: checks the run once.
     pub recovery: Capacity,
 }
 
 impl Fire {
-    /// Of a schedule with a payload of so many bytes.
+    /// The consumption of a fire of a schedule with a payload of `payload_bytes`.
     pub fn of(overlap: Overlap, completion: Completion, payload_bytes: usize) -> Fire {
         let spec = (payload_bytes + SPEC_BYTES).div_ceil(READ_UNIT_BYTES) as f64;
-        // A slot is taken and given back with a write each; whose turn it is, is a query each time.
+        // Taking a slot and releasing it cost one write each. Under `queue`, finding the run whose
+        // turn it is costs one query each time.
         let slot = if overlap == Overlap::Allow { 0.0 } else { 1.0 };
         let turn = if overlap == Overlap::Queue { 1.0 } else { 0.0 };
         let begin = Capacity::new(1.0 + spec + turn, 1.0 + slot);
@@ -68,10 +71,11 @@ impl Fire {
         Fire { tick, launch, report, recovery }
     }
 
-    /// All of it.
+    /// The sum of all four parts.
     ///
     /// ```
-    /// use belfry_core::{schedule::Overlap, units::Fire, workflow::Completion};
+    /// use belfry_core::{schedule::Overlap, workflow::Completion};
+    /// use belfry_cost::units::Fire;
     /// assert_eq!(Fire::of(Overlap::Allow, Completion::OnLaunch, 0).total().writes, 7.0);
     /// assert_eq!(Fire::of(Overlap::Skip, Completion::Tracked, 0).total().writes, 9.0);
     /// ```
@@ -80,53 +84,54 @@ impl Fire {
     }
 }
 
-/// A read unit reads so much.
+/// The number of bytes that one read unit reads.
 const READ_UNIT_BYTES: usize = 4096;
-/// What a spec is beside its payload, at most.
+/// The largest size of a spec without its payload.
 const SPEC_BYTES: usize = 1024;
 
-/// A tick with nothing due: a query of every shard.
+/// A tick without due fires: it queries every shard.
 pub fn idle_tick(shards: f64) -> Capacity {
     Capacity::new(0.5 * shards, 0.0)
 }
 
-/// A recovery with nothing to look at: a query of every shard of the minute, two bookmarks, and the
-/// first of them moved.
+/// A recovery without any run to check: it queries every shard of the minute, reads two bookmarks
+/// and moves the first of them.
 pub fn idle_recovery(shards: f64) -> Capacity {
     Capacity::new(0.5 * shards + 2.0, 1.0)
 }
 
-/// Requests to SQS of a recovery without dead letters.
+/// The SQS requests of a recovery without dead letters.
 pub const IDLE_RECOVERY_RECEIVES: f64 = 1.0;
 
-/// The daily check of a schedule with so many fires a day and a payload of so many bytes.
+/// The daily check of a schedule with `fires` a day and a payload of `payload_bytes`.
 pub fn check(fires: f64, payload_bytes: usize) -> Capacity {
     let spec = (payload_bytes + SPEC_BYTES).div_ceil(READ_UNIT_BYTES) as f64;
     let runs = (fires * RUN_BYTES / READ_UNIT_BYTES as f64).ceil().max(1.0);
     Capacity::new(3.0 + spec + runs, 0.0)
 }
 
-/// Requests to SQS of a fire whose messages share no batch: send, receive, delete.
+/// The SQS requests of a fire that shares no batch with others: send, receive, delete.
 pub const MESSAGES: f64 = 3.0;
 
-/// Events that a bus is told of a fire that succeeds.
+/// The events that a successful fire puts on the event bus.
 pub const EVENTS: f64 = 2.0;
 
-/// A finished run as it is stored, names of attributes included.
+/// The stored size of a finished run, including the names of its attributes.
 pub const RUN_BYTES: f64 = 350.0;
-/// What a run is in the sweep index.
+/// The size of a run in the sweep index.
 pub const SWEEP_BYTES: f64 = 120.0;
-/// A schedule as it is stored, without its payload: clock, spec and the entry of its making.
+/// The stored size of a schedule without its payload: the clock, the spec and the change log entry
+/// of its creation.
 pub const SCHEDULE_BYTES: f64 = 1_950.0;
-/// What a schedule is in the due and owner indexes.
+/// The size of a schedule in the due index and the owner index.
 pub const SCHEDULE_INDEX_BYTES: f64 = 200.0;
-/// What DynamoDB adds to every item, and to every entry of an index.
+/// The bytes that DynamoDB adds to every item and to every index entry.
 pub const ITEM_OVERHEAD: f64 = 100.0;
 
-/// Metrics that are told every minute, or at every launch.
+/// The number of metrics that are published every minute or at every launch.
 pub const METRICS: f64 = 29.0;
 
-/// Bytes of log a tick with nothing due writes, and a recovery with nothing to do.
+/// The log in bytes of an idle tick and an idle recovery together.
 pub const IDLE_LOG_BYTES: f64 = 2_000.0;
-/// Bytes of log a fire writes that shares neither tick nor batch, besides the idle tick's.
+/// The log in bytes that a fire adds to an idle tick, if it shares neither its tick nor its batch.
 pub const FIRE_LOG_BYTES: f64 = 1_500.0;
