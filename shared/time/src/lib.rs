@@ -1,5 +1,5 @@
-//! Time as the local system sees it: read and waited for through one trait, so that a test can
-//! move it.
+//! The clock of the local system. All code reads the time and waits through one trait, so that a
+//! test can move the time.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -14,13 +14,13 @@ use tokio::sync::watch;
 /// A wait for an instant; see [`Time::sleep_until`].
 pub type Sleep<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
-/// What tells the time, and wakes at a time.
+/// A clock: it returns the current time, and waits for a time.
 pub trait Time: Send + Sync {
-    /// The present instant.
+    /// The current time.
     fn now(&self) -> DateTime<Utc>;
 
-    /// Resolves when time has reached `until`: the real clock sleeps, a manual one waits to be
-    /// moved. An instant already past resolves at once.
+    /// Resolves when the clock has reached `until`. The system clock sleeps, and a manual clock
+    /// waits until a test moves it. An instant in the past resolves at once.
     fn sleep_until(&self, until: DateTime<Utc>) -> Sleep<'_>;
 }
 
@@ -34,12 +34,12 @@ impl<C: Time + ?Sized> Time for Arc<C> {
     }
 }
 
-/// The machine's clock.
+/// The clock of the machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemTime;
 
-/// A long sleep looks at the wall again this often: the wall clock can be set, and a laptop can
-/// sleep, while a timer counts on regardless.
+/// How often a long sleep reads the wall clock again. A timer does not notice when the wall clock
+/// is set or when a laptop sleeps.
 const LONGEST_NAP: Duration = Duration::from_secs(1);
 
 impl Time for SystemTime {
@@ -60,7 +60,7 @@ impl Time for SystemTime {
     }
 }
 
-/// A clock that stands still until it is moved. Clones are the same clock.
+/// A clock that stands still until a test moves it. Clones share the same time.
 ///
 /// ```
 /// use belfry_time::{ManualTime, Time};
@@ -82,11 +82,12 @@ struct Dial {
     next_sleeper: AtomicU64,
 }
 
-/// When it wants to be woken, and a number that tells it from others of the same instant.
+/// A waiting call: the instant that it waits for, and a number that distinguishes it from others
+/// with the same instant.
 type Sleeper = (DateTime<Utc>, u64);
 
 impl ManualTime {
-    /// A clock that stands at `now`.
+    /// Creates a clock that shows `now`.
     pub fn at(now: DateTime<Utc>) -> Self {
         let dial = Dial {
             now: watch::Sender::new(now),
@@ -96,25 +97,25 @@ impl ManualTime {
         Self { dial: Arc::new(dial) }
     }
 
-    /// Moves the clock to `now`, and wakes whoever waits for that instant or an earlier one.
+    /// Moves the clock to `now` and wakes every call that waits for that instant or an earlier one.
     pub fn set(&self, now: DateTime<Utc>) {
         self.dial.now.send_replace(now);
     }
 
-    /// Moves the clock on by `step`.
+    /// Moves the clock forward by `step`.
     pub fn advance(&self, step: TimeDelta) {
         self.dial.now.send_modify(|now| *now += step);
     }
 
-    /// The earliest instant somebody sleeps towards: where a simulation may jump to.
+    /// The earliest instant that a call waits for. A simulation may jump to it.
     pub fn next_wake(&self) -> Option<DateTime<Utc>> {
         self.dial.sleepers.borrow().first().map(|(until, _)| *until)
     }
 
-    /// Resolves when at least `count` sleepers wait for this clock. A test that wants to move time
-    /// under a waiting call has to know that the call waits.
+    /// Resolves when at least `count` calls wait for this clock. A test that moves the time during
+    /// a wait must know that the call is already waiting.
     pub async fn until_sleeping(&self, count: usize) {
-        // The sender lives in `self`, so the channel cannot close under this wait.
+        // `self` owns the sender, so the channel cannot close during this wait.
         let _ = self.dial.sleepers.subscribe().wait_for(|all| all.len() >= count).await;
     }
 }
@@ -133,7 +134,7 @@ impl Time for ManualTime {
     }
 }
 
-/// A sleeper's entry on the dial, struck out when the sleep ends or is abandoned.
+/// The entry of a waiting call. It is removed when the wait ends or the call is dropped.
 struct Bed<'a> {
     dial: &'a Dial,
     sleeper: Sleeper,
