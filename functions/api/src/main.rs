@@ -1,4 +1,4 @@
-//! The API: manages schedules, workflows and runs.
+//! The API: handles HTTP requests for schedules, workflows and runs.
 
 use belfry_engine::app::App;
 use belfry_engine::{functions, log};

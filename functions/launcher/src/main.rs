@@ -1,4 +1,4 @@
-//! The launcher: starts each run at its target.
+//! The launcher: receives runs from the launch queue and launches each run at its target.
 
 use belfry_engine::app::App;
 use belfry_engine::{functions, log};

@@ -1,4 +1,5 @@
-//! Recovery: finds runs that nobody works on and has them launched or explained.
+//! Recovery: finds runs that no process is working on. It sends them again or records why they do
+//! not run.
 
 use belfry_engine::app::App;
 use belfry_engine::{functions, log};

@@ -1,4 +1,5 @@
-//! The custom resource: schedules and workflows of CloudFormation stacks.
+//! The custom resource: creates, changes and deletes schedules and workflows for CloudFormation
+//! stacks.
 
 use belfry_engine::app::App;
 use belfry_engine::{functions, log};
@@ -8,7 +9,8 @@ use serde_json::Value;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     log::start_from_environment();
-    // A function that cannot start says so to every stack, instead of keeping it waiting.
+    // If the start fails, the function still runs and reports the failure to every stack. Otherwise
+    // a stack would wait for an hour.
     let app = &App::from_environment().await;
     let handle = |event: LambdaEvent<Value>| {
         let deadline = event.context.deadline().into();

@@ -1,4 +1,5 @@
-//! The tick: once a minute, records and sends what is due; in between, what other ticks hand over.
+//! The tick: once a minute it records and sends the due fires. Between these runs it handles the
+//! work that other ticks hand over.
 
 use belfry_engine::app::App;
 use belfry_engine::functions::{Handled, deadline, tick};
@@ -15,6 +16,7 @@ async fn main() -> Result<(), Error> {
 
 async fn handle(app: &App, event: LambdaEvent<Value>) -> Handled {
     let deadline = deadline(app, event.context.deadline);
-    // Boxed: what a tick awaits is nested too deep for the compiler to lay out in one piece.
+    // Boxed, because the future of a tick is nested too deeply for the compiler to compute its
+    // layout.
     Box::pin(tick(app, event.payload, deadline)).await
 }
