@@ -231,7 +231,7 @@ async fn a_data_folder_has_one_user_and_a_bad_one_is_named() {
         assert!(!output.status.success());
         String::from_utf8(output.stderr).unwrap()
     };
-    assert!(refused(&folder.0).contains("another belfry dev uses it"));
+    assert!(refused(&folder.0).contains("another belfry dev is using it"));
     let problem = refused(Path::new("/proc/nowhere"));
     assert!(problem.contains("/proc/nowhere"), "{problem}");
 }

@@ -1,4 +1,4 @@
-//! The data folder: one `belfry dev` at a time, and keys that outlive it.
+//! The data folder: only one `belfry dev` uses it at a time, and the keys in it survive restarts.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Write};
@@ -8,33 +8,33 @@ use std::path::Path;
 use crate::services::StartError;
 use crate::tokens::Issuer;
 
-/// A folder that is ours until this is dropped.
+/// A data folder locked by this process until the value is dropped.
 pub struct Folder {
     _lock: File,
 }
 
-/// The secrets of a local system.
+/// The secret keys of a local system.
 pub struct Keys {
-    /// Signs what HTTP targets receive.
+    /// Signs the requests to HTTP targets.
     pub signing_key: String,
-    /// Makes the tokens executors report with.
+    /// Derives the tokens executors report with.
     pub run_token_key: String,
-    /// Signs the tokens callers carry.
+    /// Signs the tokens of API callers.
     pub issuer: Issuer,
 }
 
 impl Folder {
-    /// Makes the folder if need be, and takes it.
+    /// Creates the folder if it does not exist, and locks it.
     pub fn take(path: &Path) -> Result<Folder, StartError> {
         let doing = |what: &str| format!("{what} {}", path.display());
-        fs::create_dir_all(path).map_err(|e| StartError::Io(doing("make data folder"), e))?;
+        fs::create_dir_all(path).map_err(|e| StartError::Io(doing("create data folder"), e))?;
         let lock = File::create(path.join("lock"))
             .map_err(|e| StartError::Io(doing("write to data folder"), e))?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                let problem = std::io::Error::other("another belfry dev uses it");
-                return Err(StartError::Io(doing("take data folder"), problem));
+                let problem = std::io::Error::other("another belfry dev is using it");
+                return Err(StartError::Io(doing("lock data folder"), problem));
             }
             Err(TryLockError::Error(e)) => {
                 return Err(StartError::Io(doing("lock data folder"), e));
@@ -45,7 +45,7 @@ impl Folder {
 }
 
 impl Keys {
-    /// The keys kept in a folder, made at its first use.
+    /// The keys stored in a folder, created at its first use.
     pub fn of_folder(path: &Path) -> Result<Keys, StartError> {
         Ok(Keys {
             signing_key: kept(path, "signing.key", random_key)?,
@@ -54,7 +54,7 @@ impl Keys {
         })
     }
 
-    /// Keys that are gone with the process.
+    /// New keys that are not stored and end with the process.
     pub fn for_now() -> Result<Keys, StartError> {
         Ok(Keys {
             signing_key: random_key()?,
@@ -64,12 +64,13 @@ impl Keys {
     }
 }
 
-/// The issuer of a folder's tokens. It can be had beside a running `belfry dev`.
+/// The issuer of a folder's tokens. It does not need the folder's lock, so that `belfry token`
+/// works beside a running `belfry dev`.
 pub fn issuer_of_folder(path: &Path) -> Result<Issuer, StartError> {
     Issuer::of_key(&kept(path, "token.pem", Issuer::new_key)?)
 }
 
-/// A secret kept in a file that only its owner may read, made if it is not there.
+/// Reads a secret from a file that only its owner may read; creates it if it does not exist.
 fn kept(
     folder: &Path,
     name: &str,
@@ -82,9 +83,10 @@ fn kept(
         Err(e) if e.kind() != ErrorKind::NotFound => return Err(problem("read", e)),
         _ => {}
     }
-    fs::create_dir_all(folder).map_err(|e| problem("make the folder of", e))?;
+    fs::create_dir_all(folder).map_err(|e| problem("create the folder of", e))?;
     let secret = make()?;
-    // Under its name only when it is whole: somebody else may make it at the same time.
+    // Written to a draft and linked when complete: another process may create the same secret at
+    // the same time, and must not read half of it.
     let draft = folder.join(format!("{name}.{}", std::process::id()));
     let mut options = OpenOptions::new();
     let file = options.write(true).create(true).truncate(true).mode(0o600).open(&draft);
@@ -101,7 +103,7 @@ fn kept(
     }
 }
 
-/// A key nobody else has.
+/// A random key.
 fn random_key() -> Result<String, StartError> {
     let mut bytes = [0u8; 32];
     File::open("/dev/urandom")

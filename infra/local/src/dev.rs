@@ -1,4 +1,4 @@
-//! `belfry dev`: services, rule, mapping and gateway, put together.
+//! Starts `belfry dev`: services, rules, mappings and gateway.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,18 +23,18 @@ use crate::services::{
 use crate::tokens::{LOCAL_USER, TTL, all_scopes};
 use crate::{gateway, rules};
 
-/// How often recovery is called.
+/// The interval between two recovery passes.
 const RECOVERY_RATE: Duration = Duration::seconds(60);
 
 /// What to run and where.
 pub struct Options {
-    /// The gateway's port; DynamoDB and SQS take the two behind it. 0 takes free ones.
+    /// The gateway's port; DynamoDB and SQS use the next two. 0 picks free ports.
     pub port: u16,
-    /// Where to keep things.
+    /// Where to store data.
     pub storage: Storage,
-    /// How often the tick is called.
+    /// The interval between two ticks.
     pub tick: Duration,
-    /// The folder of the function binaries, to run them as processes.
+    /// The folder of the function binaries; if set, the functions run as processes.
     pub processes: Option<PathBuf>,
     /// Whether metrics are printed.
     pub metrics: bool,
@@ -42,17 +42,17 @@ pub struct Options {
 
 /// A running system.
 pub struct Dev {
-    /// The gateway.
+    /// The gateway's URL.
     pub url: String,
-    /// The embedded services.
+    /// The endpoints of the embedded services.
     pub endpoints: Endpoints,
-    /// A token for everything, in the name of `local`.
+    /// A token with every scope for the user `local`.
     pub token: String,
     _folder: Option<Folder>,
     _services: Services,
 }
 
-/// Starts the whole system. It runs until the process ends.
+/// Starts the whole system, which runs until the process ends.
 pub async fn start(
     options: &Options,
     time: Arc<dyn Time>,
@@ -68,7 +68,7 @@ pub async fn start(
     };
     let gateway_listener = listen("the API", options.port)?;
     let services = Services::start(&options.storage, time.clone(), ports).await?;
-    // Whoever had received messages died with the process before this one.
+    // The process that had received these messages is dead: make them visible again.
     services.queues.release_all()?;
     let sdk = services.sdk();
     let own = |name: &str| {
@@ -141,8 +141,8 @@ fn functions(
     Ok(Functions::Processes(Arc::new(Processes::start(launchpad)?)))
 }
 
-/// Publishes a workflow to try things with: it runs here and says what it was given. It gets a new
-/// version when the port changes, because a version never does.
+/// Publishes a workflow for trying things out: it runs in this process and logs its input. A
+/// published version never changes, so a new port gets a new version.
 async fn publish_demo(
     sdk: &SdkConfig,
     settings: &Settings,
@@ -168,7 +168,7 @@ async fn publish_demo(
     Ok(())
 }
 
-/// Forgets what has expired: the embedded database does so only when it is told.
+/// Deletes expired items: the embedded database deletes them only on request.
 async fn expire(database: dynoxide::Database) {
     let mut hourly = tokio::time::interval(std::time::Duration::from_secs(3600));
     loop {
@@ -176,7 +176,7 @@ async fn expire(database: dynoxide::Database) {
         let database = database.clone();
         let swept = tokio::task::spawn_blocking(move || database.sweep_ttl()).await;
         if let Ok(Err(problem)) = swept {
-            tracing::warn!(%problem, "expired items not removed");
+            tracing::warn!(%problem, "expired items not deleted");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The functions, called here or in processes of their own.
+//! Calls the functions, in this process or in processes of their own.
 
 use std::sync::Arc;
 
@@ -12,22 +12,22 @@ use crate::processes::Processes;
 /// A function of the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Function {
-    /// Emits what is due.
+    /// Emits due fires.
     Tick,
     /// Launches runs.
     Launcher,
-    /// Repairs what was lost.
+    /// Repairs lost fires and runs.
     Recovery,
-    /// Answers requests.
+    /// Answers API requests.
     Api,
 }
 
 impl Function {
-    /// All of them.
+    /// All functions.
     pub const ALL: [Function; 4] =
         [Function::Tick, Function::Launcher, Function::Recovery, Function::Api];
 
-    /// The name of its binary.
+    /// The name of the function's binary.
     pub fn name(self) -> &'static str {
         match self {
             Function::Tick => "tick",
@@ -38,37 +38,37 @@ impl Function {
     }
 }
 
-/// What an invocation may take.
+/// The time limit of an invocation.
 pub(crate) const TIMEOUT: Duration = Duration::seconds(60);
 
-/// Why an invocation gave no answer.
+/// Why an invocation returned no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvokeError(pub String);
 
 tokio::task_local! {
-    /// The name of the function at work in this task, for whoever stands between it and the services
-    /// and must know who asks: a request does not say.
+    /// The name of the function running in this task. Test services between the function and AWS
+    /// need it to tell the callers apart, because a request does not name its caller.
     pub static AT_WORK: &'static str;
 }
 
 /// How functions are called.
 #[derive(Clone)]
 pub enum Functions {
-    /// Their handlers, in this process.
+    /// As handlers in this process.
     Here(Arc<App>),
-    /// Their real binaries, over the Lambda Runtime API.
+    /// As real binaries, over the Lambda Runtime API.
     Processes(Arc<Processes>),
 }
 
 impl Functions {
-    /// Hands an event to a function and waits for its answer.
+    /// Sends an event to a function and waits for the answer.
     pub async fn invoke(&self, function: Function, event: Value) -> Result<Value, InvokeError> {
         let app = match self {
             Functions::Processes(processes) => return processes.invoke(function, event).await,
             Functions::Here(app) => app.clone(),
         };
-        // A task of its own: a panic fails this invocation, as it would in Lambda.
+        // In a task of its own, so that a panic fails only this invocation, as in Lambda.
         let call = tokio::spawn(AT_WORK.scope(function.name(), async move {
             match function {
                 Function::Tick => {

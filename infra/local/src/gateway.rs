@@ -1,4 +1,4 @@
-//! The gateway: checks tokens, and turns HTTP into API Gateway's HTTP API events and back.
+//! The gateway: checks tokens, and translates HTTP to API Gateway's HTTP API events and back.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,11 +22,11 @@ use tracing::{error, info};
 use crate::functions::{Function, Functions};
 use crate::tokens::Issuer;
 
-/// API Gateway takes no larger body.
+/// API Gateway's limit on the request body.
 const MAX_BODY: usize = 10 * 1024 * 1024;
-/// Where the public key of the tokens is.
+/// The path of the public key of the tokens.
 pub const KEYS_PATH: &str = "/.well-known/jwks.json";
-/// Where the demo workflow's runs are launched.
+/// The path that executes the demo workflow's runs.
 pub const DEMO_PATH: &str = "/demo";
 
 struct Gateway {
@@ -36,7 +36,7 @@ struct Gateway {
     requests: AtomicU64,
 }
 
-/// Serves the API, for ever.
+/// Serves the API for ever.
 pub async fn serve(
     listener: TcpListener,
     functions: Functions,
@@ -55,7 +55,7 @@ pub async fn serve(
     }
 }
 
-/// The executor of the demo workflow: says what it was given.
+/// Executes the demo workflow: logs the run's input.
 async fn demo(body: Bytes) -> Response {
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     info!(
@@ -116,7 +116,7 @@ async fn forward(
         return problem(StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than 10 MB");
     };
     let number = gateway.requests.fetch_add(1, Ordering::Relaxed);
-    // Unique across restarts too: schedules and manual runs are named after it.
+    // Unique across restarts too: schedules and manual runs get their ids from it.
     let request_id = format!("{:x}-{number:x}", now.timestamp_nanos_opt().unwrap_or_default());
     let path = parts.uri.path();
     let user_agent = parts.headers.get("user-agent").and_then(|value| value.to_str().ok());
@@ -159,7 +159,7 @@ async fn forward(
     }
 }
 
-/// Header names in lower case, repeated headers joined: as API Gateway does.
+/// Header names in lower case, and repeated headers joined, as API Gateway does.
 fn headers(headers: &HeaderMap) -> Map<String, Value> {
     let mut joined = Map::new();
     for name in headers.keys() {

@@ -1,8 +1,8 @@
 //! The whole of Belfry on one machine.
 //!
-//! Embedded DynamoDB and SQS stand behind the same SDK clients as in production, and the same
-//! handlers are fed with the same events: the minute rule's, the queue's, the gateway's. What
-//! differs from AWS is who calls them.
+//! Embedded DynamoDB and SQS answer the same SDK clients as in production, and the same handlers
+//! receive the same events: the minute rule's, the queue's, the gateway's. Only the callers of the
+//! handlers differ from AWS.
 
 pub mod data;
 pub mod dev;

@@ -19,39 +19,39 @@ struct Belfry {
 enum Command {
     /// Run the whole system on this machine, on embedded services
     Dev(cli::dev::Dev),
-    /// Show what a burst of fires would come to in AWS
+    /// Forecast how AWS would handle a burst of fires
     Capacity(cli::capacity::Capacity),
     /// Show when an expression fires
     Preview(cli::preview::Preview),
-    /// Reckon up what a deployment costs a month
+    /// Estimate the monthly cost of a deployment
     Cost(cli::cost::Cost),
-    /// Print a token for the API of this machine
+    /// Print a token for the local API
     Token(cli::token::Token),
-    /// Work with schedules over the API
+    /// List, create and control schedules
     Schedules(cli::schedules::Schedules),
-    /// Work with runs over the API
+    /// List, show and watch runs
     Runs(cli::runs::Runs),
-    /// Work with workflows over the API
+    /// Show and publish workflow versions
     Workflows(cli::workflows::Workflows),
-    /// Show what files of schedules would change
+    /// Show what applying files of schedules would change
     Plan(cli::declared::Plan),
-    /// Bring sets of schedules to what files declare
+    /// Apply files of schedules to their sets
     Apply(cli::declared::Apply),
-    /// Check files of schedules, without any system
+    /// Check files of schedules without a deployment
     Validate(cli::declared::Validate),
     /// Print a set of schedules as a file
     Export(cli::declared::Export),
-    /// Take schedules made by hand into a set
+    /// Add existing schedules to a set
     Adopt(cli::declared::Adopt),
-    /// Let schedules go from a set, and keep them
+    /// Remove schedules from a set without deleting them
     Release(cli::declared::Release),
-    /// Convert what other schedulers have to a file of schedules
+    /// Convert other schedulers' schedules to a file of schedules
     Import(cli::declared::Import),
     /// Print the JSON Schema of files of schedules
     Schema(cli::declared::Schema),
-    /// Print completions for a shell
+    /// Print shell completions
     Completions {
-        /// Which shell
+        /// Shell to print completions for
         shell: Shell,
     },
 }

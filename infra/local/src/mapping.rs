@@ -1,5 +1,5 @@
-//! Event source mappings: bring messages of a queue to a function, as Lambda does, and delete those it
-//! does not want again.
+//! Event source mappings: deliver a queue's messages to a function as Lambda does, and delete the
+//! messages that the function processed.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,22 +16,22 @@ use tracing::{error, warn};
 use crate::functions::{Function, Functions};
 use crate::services::REGION;
 
-/// Messages of a batch.
+/// Messages per batch.
 const MESSAGES: usize = 10;
-/// Launches of a full batch.
+/// Launches in a full batch.
 const BATCH: usize = MESSAGES * MAX_FIRES;
-/// Launches under way at once: the template's 50 launchers, each with a full batch.
+/// Concurrent launches: the template's 50 launchers, each with a full batch.
 const LAUNCHES: usize = 50 * BATCH;
-/// Files that many launches may need, most of them connections to their targets.
+/// File descriptors that many launches may need, most of them connections to their targets.
 const FILES: u64 = 20_000;
-/// What a process may open anywhere.
+/// A limit on open files that a process has on every system.
 const FEWEST_FILES: u64 = 1_024;
-/// Ticks under way at once, beside the rule's.
+/// Concurrent ticks, besides the rule's own.
 const TICKS: usize = 4;
-/// The longest SQS lets a poll wait.
+/// The longest wait SQS allows in a poll.
 const LONG_POLL_S: i32 = 20;
 
-/// A queue and who wants its messages.
+/// A queue and the function that receives its messages.
 #[derive(Clone)]
 pub struct Mapping {
     client: Client,
@@ -52,7 +52,7 @@ impl Mapping {
         Mapping { function: Function::Tick, ..Mapping::new(client, queue_url, functions) }
     }
 
-    /// Brings messages to its function, for ever.
+    /// Delivers messages to the function for ever.
     pub async fn run(self) {
         let room = self.room();
         loop {
@@ -65,18 +65,18 @@ impl Mapping {
         }
     }
 
-    /// Room for what may be under way at once.
+    /// Concurrent launches that the limit on open files allows.
     pub fn room(&self) -> Arc<Semaphore> {
         if self.function == Function::Tick {
             return Arc::new(Semaphore::new(TICKS));
         }
         let files = rlimit::increase_nofile_limit(FILES).unwrap_or(FEWEST_FILES);
-        // The rest is the services'.
+        // The other descriptors are left to the embedded services.
         let launches = usize::try_from(files / 8 * 5).unwrap_or(LAUNCHES);
         Arc::new(Semaphore::new(launches.clamp(BATCH, LAUNCHES)))
     }
 
-    /// Receives when there is room, and takes as much of it as the messages need.
+    /// Waits for a free permit, receives, and takes as many permits as the messages need.
     pub async fn receive_into(
         &self,
         room: &Arc<Semaphore>,
@@ -94,9 +94,9 @@ impl Mapping {
         (!messages.is_empty()).then_some((messages, needed))
     }
 
-    /// Receives what can be received, waiting `wait_s` for something.
+    /// Receives the available messages, waiting up to `wait_s` seconds for the first.
     pub async fn receive(&self, wait_s: i32) -> Vec<Message> {
-        // A hand-over is an invocation's worth.
+        // A hand-over is the work of a whole invocation, so one message is a batch.
         let most = if self.function == Function::Tick { 1 } else { MESSAGES };
         let answer = self
             .client
@@ -110,23 +110,24 @@ impl Mapping {
         match answer {
             Ok(answer) => answer.messages.unwrap_or_default(),
             Err(problem) => {
-                error!(problem = %DisplayErrorContext(&problem), "receive failed");
+                error!(problem = %DisplayErrorContext(&problem), "queue receive failed");
                 tokio::time::sleep(std::time::Duration::from_secs(1)).await;
                 Vec::new()
             }
         }
     }
 
-    /// Invokes the function with `messages` and deletes those it did not name.
+    /// Invokes the function with `messages` and deletes those that the answer does not report as
+    /// failed.
     pub async fn deliver(&self, messages: Vec<Message>) {
         match self.functions.invoke(self.function, event(&self.queue_url, &messages)).await {
             Ok(answer) => self.delete(&messages, &answer).await,
-            // All of them come again when their visibility runs out.
+            // The invocation failed: all messages return when their visibility timeout ends.
             Err(problem) => error!(function = self.function.name(), %problem, "failed"),
         }
     }
 
-    /// Deletes the messages that the function's answer does not name.
+    /// Deletes the messages that the function's answer does not report as failed.
     pub async fn delete(&self, messages: &[Message], answer: &Value) {
         let keep = failed(answer);
         let mut request = self.client.delete_message_batch().queue_url(&self.queue_url);
@@ -145,7 +146,7 @@ impl Mapping {
             }
         }
         if any && let Err(problem) = request.send().await {
-            warn!(problem = %DisplayErrorContext(&problem), "delete failed");
+            warn!(problem = %DisplayErrorContext(&problem), "message delete failed");
         }
     }
 }
@@ -155,7 +156,7 @@ fn failed(answer: &Value) -> HashSet<String> {
     failures.filter_map(|f| f["itemIdentifier"].as_str().map(str::to_owned)).collect()
 }
 
-/// The event Lambda makes of `messages` of a queue.
+/// The event Lambda makes of a queue's `messages`.
 pub fn event(queue_url: &str, messages: &[Message]) -> Value {
     let queue = queue_url.rsplit('/').next().unwrap_or_default();
     let record = |message: &Message| {

@@ -20,11 +20,12 @@ use tracing::{error, info};
 use crate::functions::{self, Function, InvokeError};
 use crate::services::{StartError, listen, url};
 
-/// What an invocation may take before its process is killed.
+/// The time limit of an invocation, after which its process is killed.
 const TIMEOUT: Duration = Duration::from_secs(functions::TIMEOUT.num_seconds() as u64);
-/// A process that died is replaced after this: one that cannot start must not spin.
+/// The pause before a dead process is replaced, so that one that cannot start does not restart in a
+/// busy loop.
 const REST: Duration = Duration::from_millis(200);
-/// Instances of the launcher, the only function that works side by side.
+/// Instances of the launcher, the only function of which several run at once.
 const LAUNCHERS: usize = 4;
 
 /// The processes of every function.
@@ -37,13 +38,13 @@ struct Job {
     answer: oneshot::Sender<Result<Value, InvokeError>>,
 }
 
-/// How processes are started.
+/// How to start the processes.
 pub struct Launchpad {
     /// The folder of the binaries.
     pub binaries: PathBuf,
-    /// What they find in their environment.
+    /// Their environment variables.
     pub environment: Vec<(String, String)>,
-    /// Tells them their deadlines.
+    /// The clock that sets their deadlines.
     pub time: Arc<dyn Time>,
 }
 
@@ -82,9 +83,9 @@ impl Processes {
         Ok(Processes { jobs })
     }
 
-    /// Hands an event to a function and waits for its answer.
+    /// Sends an event to a function and waits for the answer.
     pub async fn invoke(&self, function: Function, event: Value) -> Result<Value, InvokeError> {
-        let gone = || InvokeError(format!("{} is gone", function.name()));
+        let gone = || InvokeError(format!("the process of {} has ended", function.name()));
         let (answer, wait) = oneshot::channel();
         let jobs = self.jobs.get(&function).ok_or_else(gone)?;
         jobs.send(Job { event, answer }).await.map_err(|_| gone())?;
@@ -92,7 +93,7 @@ impl Processes {
     }
 }
 
-/// One process and what it is working on.
+/// One process and its current invocation.
 struct Instance {
     function: Function,
     jobs: Arc<Mutex<mpsc::Receiver<Job>>>,
@@ -112,12 +113,12 @@ impl Instance {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Answers the invocation under way, if there is one.
+    /// Answers the current invocation, if there is one.
     fn answer(&self, result: Result<Value, InvokeError>) {
         let mut current = self.current();
         current.since = None;
         if let Some(answer) = current.answer.take() {
-            // Whoever asked may have gone away.
+            // The caller may have gone.
             let _ = answer.send(result);
         }
     }
@@ -133,7 +134,7 @@ async fn keep_running(instance: Arc<Instance>, address: String, binary: PathBuf)
         let mut child = match spawn(&instance.launchpad, &address, &binary) {
             Ok(child) => child,
             Err(problem) => {
-                error!(function = name, %problem, "did not start");
+                error!(function = name, %problem, "function process did not start");
                 tokio::time::sleep(REST).await;
                 continue;
             }
@@ -144,14 +145,14 @@ async fn keep_running(instance: Arc<Instance>, address: String, binary: PathBuf)
                 Ok(Err(problem)) => break problem.to_string(),
                 Err(_) if instance.is_overdue() => {
                     let _ = child.kill().await;
-                    break "it took too long and was killed".to_owned();
+                    break "the invocation exceeded its time limit and was killed".to_owned();
                 }
                 Err(_) => {}
             }
         };
-        // Tied to its process: what it was working on fails now, not at some time-out.
+        // The invocation ends with its process: it fails now instead of at a time-out.
         instance.answer(Err(InvokeError(format!("{name} ended: {how}"))));
-        info!(function = name, how, "process ended, starting another");
+        info!(function = name, how, "function process ended, starting another");
         tokio::time::sleep(REST).await;
     }
 }
@@ -227,7 +228,10 @@ async fn fail(
 ) -> Response<Body> {
     if instance.current().number.to_string() == id {
         let error: Value = serde_json::from_slice(&body).unwrap_or_else(|_| json!({}));
-        let message = error["errorMessage"].as_str().unwrap_or("it said nothing").to_owned();
+        let message = error["errorMessage"]
+            .as_str()
+            .unwrap_or("the function reported no error message")
+            .to_owned();
         instance.answer(Err(InvokeError(message)));
     }
     status(StatusCode::ACCEPTED)
@@ -235,7 +239,7 @@ async fn fail(
 
 async fn init_error(State(instance): State<Arc<Instance>>, body: Bytes) -> Response<Body> {
     let problem = String::from_utf8_lossy(&body).into_owned();
-    error!(function = instance.function.name(), problem, "did not start");
+    error!(function = instance.function.name(), problem, "function process did not start");
     status(StatusCode::ACCEPTED)
 }
 

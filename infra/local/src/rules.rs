@@ -11,8 +11,8 @@ use tracing::error;
 use crate::functions::{Function, Functions};
 use crate::services::REGION;
 
-/// Calls `function` at every multiple of `rate`, for ever. A call that takes longer than the rate
-/// makes the next one late, not two at once.
+/// Calls `function` at every multiple of `rate` for ever. A call that takes longer than `rate`
+/// delays the next one; two calls never overlap.
 pub async fn run(functions: Functions, function: Function, time: Arc<dyn Time>, rate: Duration) {
     let rate_ms = rate.num_milliseconds().max(1);
     loop {

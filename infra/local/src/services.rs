@@ -19,18 +19,18 @@ use belfry_sqs::Sqs;
 use belfry_time::Time;
 use dynoxide::Database;
 
-/// Where the services keep what they are given.
+/// Where the services store their data.
 #[derive(Clone, Debug)]
 pub enum Storage {
-    /// Nowhere: it is gone with the process.
+    /// In memory: lost when the process ends.
     Memory,
     /// In files of this folder.
     Folder(PathBuf),
 }
 
-/// Running services.
+/// The running services.
 pub struct Services {
-    /// Where they listen.
+    /// Their endpoints.
     pub endpoints: Endpoints,
     /// The database behind the DynamoDB endpoint.
     pub database: Database,
@@ -38,7 +38,7 @@ pub struct Services {
     pub queues: Sqs,
 }
 
-/// Where the services listen: what `AWS_ENDPOINT_URL_*` says for a process of its own.
+/// The services' endpoints: the values of `AWS_ENDPOINT_URL_*` for a separate process.
 #[derive(Clone, Debug)]
 pub struct Endpoints {
     /// The DynamoDB endpoint.
@@ -50,7 +50,7 @@ pub struct Endpoints {
 /// Why the services did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A port or a file could not be had.
+    /// A port or a file is not available.
     #[error("{0}: {1}")]
     Io(String, #[source] std::io::Error),
     /// The database could not be opened.
@@ -59,38 +59,38 @@ pub enum StartError {
     /// The queues could not be opened.
     #[error("open the queues: {0}")]
     Queues(#[from] belfry_sqs::OpenError),
-    /// A table or queue could not be made.
+    /// A table or queue could not be created.
     #[error("{0}")]
     Prepare(String),
-    /// Settings from the environment do not work.
+    /// The environment contains invalid settings.
     #[error("settings: {}", .0.iter().map(BadSetting::to_string).collect::<Vec<_>>().join("; "))]
     Settings(Vec<BadSetting>),
-    /// The function binaries are not where they should be.
+    /// The function binaries are missing.
     #[error("{0}")]
     Processes(String),
 }
 
-/// The region everything local claims to be in.
+/// The region the local services claim to be in.
 pub const REGION: &str = "us-east-1";
-/// The queue the tick sends to.
+/// The queue from the tick to the launcher.
 pub const LAUNCH_QUEUE: &str = "belfry-launch";
-/// The queue through which ticks hand over.
+/// The queue through which a tick hands work to other ticks.
 pub const TICK_QUEUE: &str = "belfry-ticks";
-/// Longer than a tick takes: it hands over before it is killed.
+/// Longer than a tick takes: a tick hands over before its time limit.
 const TICK_VISIBILITY_S: &str = "60";
-/// A hand-over is of no use beyond its minute, and needs no dead letters: the rule's next tick finds
-/// what it named.
+/// A hand-over is useless after its minute and needs no dead-letter queue, because the rule's next
+/// tick finds the same fires.
 const TICK_RETENTION_S: &str = "120";
-/// Where messages go that were delivered too often.
+/// The queue for messages that were delivered too often.
 pub const DEAD_LETTER_QUEUE: &str = "belfry-dead-letters";
-/// Longer than a launcher holds a run: a message that comes back finds the lease over.
+/// Longer than a launcher's lease on a run: a message that returns finds the lease expired.
 const VISIBILITY_S: &str = "30";
-/// Deliveries before a message is a dead letter: more than the launcher tries, because being early
-/// or held counts too.
+/// Deliveries before a message becomes a dead letter: more than the launcher's attempts, because a
+/// delivery that is too early or finds the run held counts too.
 const MAX_RECEIVES: u32 = 20;
 
 impl Services {
-    /// Starts both services. `ports`: 0 takes a free one.
+    /// Starts both services. A port of 0 picks a free one.
     pub async fn start(
         storage: &Storage,
         time: Arc<dyn Time>,
@@ -105,8 +105,8 @@ impl Services {
             }
         };
         let database = database.map_err(|e| StartError::Database(e.to_string()))?;
-        // Leaves SQLite at synchronous=NORMAL: a killed process loses nothing, and each write
-        // saves a flush to the disk.
+        // SQLite stays at synchronous=NORMAL: a killed process loses nothing, and each write saves
+        // a disk flush.
         database.disable_bulk_loading().map_err(|e| StartError::Database(e.to_string()))?;
         let dynamodb = listen("DynamoDB", dynamodb_port)?;
         let sqs = listen("SQS", sqs_port)?;
@@ -118,7 +118,7 @@ impl Services {
         Ok(Services { endpoints, database, queues })
     }
 
-    /// What the SDK clients need to reach these services.
+    /// The SDK configuration that reaches these services.
     pub fn sdk(&self) -> SdkConfig {
         let credentials = Credentials::new("local", "local", None, None, "belfry-local");
         SdkConfig::builder()
@@ -132,8 +132,8 @@ impl Services {
 }
 
 impl Services {
-    /// Makes the tables and queues that are not there yet, and reads the settings of a deployment
-    /// on them; `given` overrides.
+    /// Creates the tables and queues that do not exist yet, and reads the settings for them;
+    /// `given` overrides the defaults.
     pub async fn prepare(
         &self,
         sdk: &SdkConfig,
@@ -158,23 +158,23 @@ impl Services {
     }
 }
 
-/// What a setting is on one machine, where it is not what it is in AWS.
+/// The local default of a setting, where it differs from AWS.
 pub fn local_default(setting: &str) -> Option<&'static str> {
     match setting {
         "SCHEDULES_TABLE" => Some("belfry-schedules"),
         "RUNS_TABLE" => Some("belfry-runs"),
         "WORKFLOWS_TABLE" => Some("belfry-workflows"),
-        // A launch that died with the process is taken up again soon after the restart.
+        // After a restart, the launches that died with the process are retried soon.
         "LAUNCH_LEASE_S" => Some("15"),
-        // What is tried out here runs here.
+        // Targets on this machine are allowed: people try things out here.
         "ALLOWED_TARGET_NETWORKS" => Some("127.0.0.0/8,::1/128"),
-        // Nobody has to be kept from using up their own machine.
+        // Local users own the machine, so no quota protects it from them.
         "CREATE_RATE_PER_MINUTE" | "MAX_SCHEDULES_PER_OWNER" => Some("1000000"),
         _ => None,
     }
 }
 
-/// Makes the launch queue and the dead-letter queue; answers with their URLs.
+/// Creates the launch queue and the dead-letter queue; returns their URLs.
 async fn create_queues(client: &aws_sdk_sqs::Client) -> Result<(String, String), StartError> {
     let problem = |e: &dyn std::fmt::Display| StartError::Prepare(format!("create queue: {e}"));
     let dead_letters = client
@@ -231,7 +231,7 @@ impl LoadServiceConfig for Endpoints {
     }
 }
 
-/// Speaks TLS too: targets may be in AWS.
+/// Supports TLS too: targets may be in AWS.
 fn http_client() -> SharedHttpClient {
     Builder::new().tls_provider(Provider::Rustls(CryptoMode::AwsLc)).build_https()
 }
@@ -252,7 +252,7 @@ pub fn url(listener: &TcpListener) -> Result<String, StartError> {
     Ok(format!("http://{address}"))
 }
 
-/// On a thread of its own: the database blocks while SQLite writes.
+/// In a thread of its own: the database blocks while SQLite writes.
 fn serve_database(listener: TcpListener, database: Database) -> Result<(), StartError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

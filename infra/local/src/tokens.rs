@@ -1,7 +1,7 @@
-//! Tokens of the local system: an issuer with a key of its own, and the check its gateway makes.
+//! Tokens of the local system: an issuer with its own key, and the gateway's check.
 //!
-//! The check is API Gateway's: an RSA signature, `iss`, `aud` and `exp`, and `nbf` and `iat` where
-//! they are present. We want a `sub` too, because everything has an owner.
+//! The check is API Gateway's: an RSA signature, `iss`, `aud` and `exp`, and `nbf` and `iat` if
+//! present. A `sub` is required too, because every schedule has an owner.
 
 use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
 use aws_lc_rs::rsa::{KeyPair, KeySize};
@@ -17,49 +17,49 @@ use serde_json::{Map, Value, json};
 
 use crate::services::StartError;
 
-/// Who makes the tokens of the local system.
+/// The `iss` claim of local tokens.
 pub const ISSUER: &str = "belfry-local";
-/// Whom they are for.
+/// The `aud` claim of local tokens.
 pub const AUDIENCE: &str = "belfry";
-/// Whom the ready token of `belfry dev` names.
+/// The user of the token that `belfry dev` prints.
 pub const LOCAL_USER: &str = "local";
-/// How long a token is good if nobody says otherwise.
+/// How long a token is valid by default.
 pub const TTL: Duration = Duration::days(30);
 
-/// A key that signs tokens, and what is needed to check them.
+/// A key that signs tokens, and its public part that checks them.
 pub struct Issuer {
     signing: EncodingKey,
     checking: DecodingKey,
     public: Jwk,
 }
 
-/// Why a token is not taken.
+/// Why a token is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejected {
-    /// It is none, or not signed by our issuer.
-    #[error("the token is not one of this issuer")]
+    /// Not a token, or not signed by this issuer.
+    #[error("the token is not signed by this issuer")]
     Forged,
-    /// Its time is over.
+    /// Its `exp` has passed.
     #[error("the token has expired")]
     Expired,
-    /// Its time has not come.
+    /// Its `nbf` or `iat` is in the future.
     #[error("the token is not valid yet")]
     Early,
-    /// It is meant for somebody else.
+    /// Its `aud` is different.
     #[error("the token is for another audience")]
     Audience,
-    /// Somebody else made it.
+    /// Its `iss` is different.
     #[error("the token has another issuer")]
     Issuer,
-    /// It names nobody, or lacks a claim we check.
-    #[error("the token lacks a claim: iss, aud, exp and sub are needed")]
+    /// A required claim is missing or malformed.
+    #[error("the token lacks a claim: iss, aud, exp and sub are required")]
     Claims,
 }
 
 impl Issuer {
-    /// A new key, as a PEM document.
+    /// A new key as a PEM document.
     pub fn new_key() -> Result<String, StartError> {
-        let problem = |_| StartError::Prepare("make a key for tokens".to_owned());
+        let problem = |_| StartError::Prepare("create a token key".to_owned());
         let der: Pkcs8V1Der<'_> =
             KeyPair::generate(KeySize::Rsa2048).and_then(|pair| pair.as_der()).map_err(problem)?;
         let text = STANDARD.encode(der.as_ref());
@@ -68,7 +68,7 @@ impl Issuer {
         Ok(format!("-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n"))
     }
 
-    /// The issuer of a key.
+    /// The issuer with this key.
     pub fn of_key(pem: &str) -> Result<Issuer, StartError> {
         let problem =
             |e: jsonwebtoken::errors::Error| StartError::Prepare(format!("read token key: {e}"));
@@ -93,7 +93,7 @@ impl Issuer {
         }))
     }
 
-    /// A token of any claims.
+    /// A token with any claims.
     pub fn sign(&self, claims: &Value) -> Result<String, StartError> {
         let mut header = Header::new(Algorithm::RS256);
         header.kid.clone_from(&self.public.common.key_id);
@@ -101,13 +101,13 @@ impl Issuer {
             .map_err(|e| StartError::Prepare(format!("sign a token: {e}")))
     }
 
-    /// The claims of a token, as texts: so does API Gateway hand them on.
+    /// The claims of a valid token, as strings, as API Gateway passes them on.
     pub fn check(&self, token: &str, now: Instant) -> Result<Map<String, Value>, Rejected> {
         let mut rules = Validation::new(Algorithm::RS256);
         rules.set_audience(&[AUDIENCE]);
         rules.set_issuer(&[ISSUER]);
         rules.set_required_spec_claims(&["iss", "aud", "exp", "sub"]);
-        // Against our own clock, below: the library looks at the machine's.
+        // Checked below against our own clock: the library would read the machine's.
         rules.validate_exp = false;
         let claims = decode::<Map<String, Value>>(token, &self.checking, &rules);
         let claims = claims.map_err(|problem| rejected(problem.kind()))?.claims;
@@ -133,7 +133,7 @@ impl Issuer {
     }
 }
 
-/// Every scope, as a claim says it.
+/// Every scope, in the form of the `scope` claim.
 pub fn all_scopes() -> String {
     Scope::ALL.map(Scope::as_str).join(" ")
 }
@@ -147,7 +147,7 @@ fn rejected(problem: &ErrorKind) -> Rejected {
     }
 }
 
-/// A list becomes `[a b]`.
+/// A list becomes `[a b]`, as in API Gateway.
 fn as_text(claim: &Value) -> String {
     match claim {
         Value::String(text) => text.clone(),

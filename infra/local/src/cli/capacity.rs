@@ -1,4 +1,4 @@
-//! `belfry capacity`: what a burst of fires would come to in AWS.
+//! `belfry capacity`: forecasts how AWS would handle a burst of fires.
 
 use std::process::ExitCode;
 
@@ -8,40 +8,41 @@ use serde_json::{Value, json};
 
 use super::{fail, print_json, print_line, table};
 
-/// Bursts shown if none is asked for.
+/// Burst sizes shown when `--fires` is not given.
 const BURSTS: [u64; 4] = [1_000, 10_000, 100_000, 1_000_000];
-/// Seconds in which they are to be sent: the minute before the first is due, less the time until all
-/// ticks are at work.
+/// Seconds within which the fires must be sent: the minute before the first one is due, less the
+/// time until all ticks are running.
 const SENT_WITHIN_S: f64 = 45.0;
 
-/// Plays bursts of fires through against the limits of DynamoDB, SQS and Lambda.
+/// Forecasts bursts of fires against the limits of DynamoDB, SQS and Lambda.
 ///
-/// The rates are assumptions until you give your own (docs/operations.md says how); the limits are
-/// those of an account that asked for none to be raised.
+/// The rates are assumptions until you pass your own (docs/operations.md explains how to measure
+/// them). The limits are the defaults of an AWS account, before any increase is requested.
 #[derive(Args)]
 pub(crate) struct Capacity {
-    /// How many fires; some sizes if not given
+    /// Number of fires; several sizes if not given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     fires: Option<u64>,
-    /// Seconds over which they are due; 0: all in the same second
+    /// Seconds over which the fires are due; 0 means all in the same second
     #[arg(long, value_name = "S", default_value_t = 60)]
     within: u32,
-    /// DUE_SHARDS; as many as they need if not given
+    /// DUE_SHARDS; as many as the burst needs if not given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     shards: Option<u32>,
-    /// TICK_SHARE
+    /// TICK_SHARE: due fires above which a tick hands work to other ticks
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     share: u64,
-    /// Fires one tick records and sends in a second
+    /// Fires one tick records and sends per second
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
     tick_rate: u32,
-    /// Milliseconds a launcher takes for ten messages, targets included
+    /// Milliseconds a launcher takes for a batch of ten messages, including the calls to the
+    /// targets
     #[arg(long, value_name = "MS", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     launch_ms: u32,
-    /// Provisioned pollers of the launch queue; 0: Lambda's own
+    /// Provisioned pollers of the launch queue; 0 means Lambda's own pollers
     #[arg(long, value_name = "N", default_value_t = 0)]
     pollers: u32,
-    /// Count the slots of `skip` and `queue`
+    /// Include the writes of the overlap slots that `skip` and `queue` use
     #[arg(long)]
     slots: bool,
     /// Print JSON

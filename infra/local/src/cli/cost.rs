@@ -1,4 +1,4 @@
-//! `belfry cost`: what a deployment costs a month, beside EventBridge Scheduler.
+//! `belfry cost`: the monthly cost of a deployment, compared with EventBridge Scheduler.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -13,37 +13,37 @@ use serde_json::json;
 
 use super::{fail, print_json, read_json};
 
-/// Reckons up a month at AWS from counted units and a dated price table.
+/// Estimates a month's AWS bill from counted units and a dated price table.
 #[derive(Args)]
 pub(crate) struct Cost {
-    /// Schedules there are, whether they fire or not
+    /// Number of schedules, whether they fire or not
     #[arg(long, value_name = "N", value_parser = amount)]
     schedules: f64,
-    /// Fires a day, of all schedules together
+    /// Fires per day, of all schedules together
     #[arg(long, value_name = "N", value_parser = amount)]
     fires_per_day: f64,
     /// Overlap policy of the schedules
     #[arg(long, value_enum, default_value = "skip")]
     policy: Policy,
-    /// When runs count as done; tracked ones are reported over the API
+    /// When runs count as done; executors report tracked runs through the API
     #[arg(long, value_enum, default_value = "on_launch")]
     completion: Done,
-    /// Payload of a schedule
+    /// Payload size of a schedule
     #[arg(long, value_name = "KB", default_value = "1", value_parser = amount)]
     payload_kb: f64,
-    /// Fires of an owner due in the same second, which share messages and invocations
+    /// Fires of one owner due in the same second; they share messages and invocations
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=250))]
     batch: u8,
-    /// Calls of the API in a month, besides executors' reports
+    /// API calls per month, not counting executors' reports
     #[arg(long, value_name = "N", default_value = "0", value_parser = amount)]
     api_calls: f64,
-    /// No event bus is told what happens
+    /// Leave out the events sent to an event bus
     #[arg(long)]
     no_event_bus: bool,
-    /// Memory of the functions
+    /// Memory of each function
     #[arg(long, value_name = "MB", default_value = "512", value_parser = amount)]
     memory_mb: f64,
-    /// Milliseconds of a call to DynamoDB or SQS; measure yours
+    /// Milliseconds a call to DynamoDB or SQS takes; measure yours
     #[arg(long, value_name = "MS", default_value = "10", value_parser = amount)]
     call_ms: f64,
     /// Milliseconds a target takes to accept a launch; measure yours
@@ -52,7 +52,7 @@ pub(crate) struct Cost {
     /// Region of the prices
     #[arg(long, default_value = REGION)]
     region: String,
-    /// Prices of your own: {"region", "as_of", "prices": {"write_units": 0.705, ...}}
+    /// File with your own prices: {"region", "as_of", "prices": {"write_units": 0.705, ...}}
     #[arg(long, value_name = "FILE")]
     prices: Option<PathBuf>,
     /// Print load, bill and price table as JSON
@@ -75,14 +75,14 @@ enum Done {
     Tracked,
 }
 
-/// More than this is no deployment.
+/// Larger amounts are typing errors: no deployment is that large.
 const MOST: f64 = 1e15;
 
 fn amount(text: &str) -> Result<f64, String> {
     let plain = text.replace(['_', ','], "");
     match plain.parse::<f64>() {
         Ok(amount) if (0.0..=MOST).contains(&amount) => Ok(amount),
-        _ => Err("is not an amount".to_owned()),
+        _ => Err("must be a number between 0 and 1e15".to_owned()),
     }
 }
 
@@ -100,7 +100,7 @@ impl Cost {
         };
         match printed {
             Ok(()) => ExitCode::SUCCESS,
-            // A reader that has seen enough, such as head, is no failure.
+            // A closed pipe is not a failure: a reader such as `head` stops when it has enough.
             Err(problem) if problem.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
             Err(problem) => fail(&problem.to_string()),
         }
@@ -113,7 +113,7 @@ impl Cost {
                 .map_err(|problem| format!("{}: {problem}", file.display())),
             None if self.region == REGION => Ok(Prices::default()),
             None => Err(format!(
-                "the price table is of {REGION} alone: give the prices of {} with --prices",
+                "the built-in price table covers {REGION} only: pass the prices of {} with --prices",
                 self.region
             )),
         }
@@ -171,20 +171,21 @@ fn print(out: &mut impl Write, load: &Load, bill: &Bill, prices: &Prices) -> io:
     }
     row(out, "total", "", "", &dollars(bill.total, bill.total_beyond_free))?;
     let fixed = vec![money(bill.fixed)];
-    row(out, "  there without any fire", "", "", &fixed)?;
+    row(out, "  of which fixed, without fires", "", "", &fixed)?;
     let scheduler = dollars(bill.scheduler, bill.scheduler_beyond_free);
     row(out, "EventBridge Scheduler", &grouped(bill.fires), "invocation", &scheduler)?;
     writeln!(out, "\n{}", verdict(bill))
 }
 
-/// How we compare, without flattery.
+/// Compares Belfry with EventBridge Scheduler honestly, including where Belfry costs more.
 fn verdict(bill: &Bill) -> String {
     if bill.fires <= 0.0 {
-        return "Nothing fires: all of this is the price of being there.".to_owned();
+        return "Nothing fires: this is the cost of an idle deployment.".to_owned();
     }
     format!(
-        "A million fires more add {}; at EventBridge Scheduler {}. It is cheaper at any volume: {} times\n\
-         dearer is what overlap and catch-up policies, a record of every fire and its recovery cost.",
+        "Each further million fires adds {}, against {} at EventBridge Scheduler, which is cheaper at any\n\
+         volume. Belfry's {} times as much pays for overlap and catch-up policies, a record of every fire\n\
+         and the recovery of lost ones.",
         money(bill.per_million_fires),
         money(bill.scheduler_per_million),
         (bill.per_million_fires / bill.scheduler_per_million).round(),
@@ -211,7 +212,7 @@ fn money(usd: f64) -> String {
     format!("{}.{cents}", groups(whole))
 }
 
-/// A number as a person reads it: 1,234,567, or 0.12 when it is small.
+/// A number formatted for people: 1,234,567, or 0.12 when it is small.
 fn grouped(number: f64) -> String {
     match number {
         n if n >= 100.0 || n.fract() == 0.0 => groups(&format!("{n:.0}")),

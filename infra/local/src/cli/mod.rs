@@ -1,4 +1,4 @@
-//! The subcommands.
+//! The subcommands of `belfry`, and what several of them need.
 
 pub(crate) mod capacity;
 mod client;
@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use serde_json::Value;
 
-/// Says what went wrong, and fails.
+/// Prints an error and returns the exit code of a failure.
 #[expect(clippy::print_stderr, reason = "a command's errors belong on standard error")]
 fn fail(problem: &str) -> ExitCode {
     eprintln!("belfry: {problem}");
@@ -33,12 +33,12 @@ fn print_line(text: &str) -> io::Result<()> {
     writeln!(io::stdout(), "{text}")
 }
 
-/// An argument that is JSON.
+/// Parses an argument as JSON.
 fn json_text(text: &str) -> Result<Value, String> {
     serde_json::from_str(text).map_err(|problem| format!("is not JSON: {problem}"))
 }
 
-/// The JSON of a file, or of standard input if it is called `-`.
+/// Reads the JSON of a file, or of standard input if the file is `-`.
 fn read_json(file: &Path) -> Result<Value, String> {
     let text = if file == Path::new("-") {
         let mut text = String::new();

@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 
 use super::fail;
 
-/// More fires than anybody looks at.
+/// A limit on the fires shown for one expression.
 const MAX_COUNT: usize = 10_000;
-/// A line longer than this is no question of ours.
+/// A limit on the length of a line, so that a wrong input file does not fill the memory.
 const MAX_LINE: usize = 64 * 1024;
 
-/// Shows the next fires of an expression, its meaning in English and what is odd about it.
+/// Shows the next fires of an expression, its meaning in English, and warnings.
 #[derive(Args)]
 pub(crate) struct Preview {
     /// The expression, such as '0 9 * * MON-FRI'
@@ -27,27 +27,27 @@ pub(crate) struct Preview {
     /// IANA time zone
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
     tz: String,
-    /// Show fires strictly after this time (RFC 3339); now if not given
+    /// Show fires strictly after this time (RFC 3339); default now
     #[arg(long, value_name = "TIME")]
     after: Option<String>,
-    /// How many fires to show
+    /// Number of fires to show
     #[arg(long, value_name = "N", default_value_t = 5)]
     count: usize,
-    /// Where rate() counts from (RFC 3339); the time after which fires are shown if not given
+    /// Time rate() counts from (RFC 3339); default the time given by --after
     #[arg(long, value_name = "TIME")]
     start: Option<String>,
-    /// Decides what H means, as a schedule's id does
+    /// Decides the value of H, as a schedule's id does
     #[arg(long, value_name = "ID", default_value = "")]
     seed: String,
     /// Print {"next": [...]}
     #[arg(long)]
     json: bool,
-    /// Read JSON lines {"expr", "tz", "after", "count"} and answer each with a line
+    /// Read JSON lines {"expr", "tz", "after", "count"} and answer each with one line
     #[arg(long)]
     stdin: bool,
 }
 
-/// What is asked about one expression. Other fields are ignored: test cases carry their answers.
+/// One question about an expression. Unknown fields are ignored: test cases carry their answers.
 #[derive(Deserialize)]
 struct Question {
     expr: String,
@@ -78,7 +78,7 @@ impl Preview {
         let answered = if self.stdin { answer_lines(now) } else { self.answer_one(now) };
         match answered {
             Ok(code) => code,
-            // A reader that has seen enough, such as head, is no failure.
+            // A closed pipe is not a failure: a reader such as `head` stops when it has enough.
             Err(problem) if problem.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
             Err(problem) => fail(&problem.to_string()),
         }
@@ -116,7 +116,7 @@ impl Answer {
         let zone = self.timetable.zone();
         writeln!(out, "{}", self.timetable.cron().describe(&zone))?;
         if self.fires.is_empty() {
-            writeln!(out, "  no fires left")?;
+            writeln!(out, "  no more fires")?;
         }
         for fire in &self.fires {
             let local = zone.to_local(*fire).format("%a %Y-%m-%d %H:%M:%S");
@@ -140,7 +140,7 @@ fn answer_lines(now: Instant) -> io::Result<ExitCode> {
             Err(format!("a line has more than {MAX_LINE} bytes"))
         } else {
             serde_json::from_slice::<Question>(&text)
-                .map_err(|problem| format!("not a question: {problem}"))
+                .map_err(|problem| format!("the line is not a question in JSON: {problem}"))
                 .and_then(|question| answer(&question, now))
         };
         writeln!(out, "{}", line(answer))?;
@@ -168,7 +168,7 @@ fn answer(question: &Question, now: Instant) -> Result<Answer, String> {
         None => Ok(None),
         Some(text) => DateTime::parse_from_rfc3339(text)
             .map(|at| Some(at.to_utc()))
-            .map_err(|_| format!("{name} is not an RFC 3339 time, such as 2026-11-16T09:00:00Z")),
+            .map_err(|_| format!("{name} must be an RFC 3339 time, such as 2026-11-16T09:00:00Z")),
     };
     let after = time("after", &question.after)?.unwrap_or(now);
     let start = time("start", &question.start)?;

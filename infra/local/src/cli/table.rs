@@ -1,10 +1,10 @@
-//! Tables for people: columns as wide as what is in them.
+//! Prints tables and records in aligned columns.
 
 use std::io::{self, Write};
 
 use serde_json::Value;
 
-/// No column is wider: what is longer is cut.
+/// The widest column; longer cells are cut.
 const MAX_WIDTH: usize = 60;
 
 /// Prints a table.
@@ -26,7 +26,7 @@ pub(crate) fn print(head: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
     Ok(())
 }
 
-/// Prints one thing, a line for each of its fields that has something to say.
+/// Prints one record, a line for each field that is not empty.
 pub(crate) fn print_fields(fields: &[(&str, String)]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
@@ -36,7 +36,7 @@ pub(crate) fn print_fields(fields: &[(&str, String)]) -> io::Result<()> {
     Ok(())
 }
 
-/// A field as a person reads it.
+/// A field's value as text for people.
 pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -45,7 +45,7 @@ pub(crate) fn shown(value: &Value) -> String {
     }
 }
 
-/// A text without what would move a terminal's cursor or change its colours.
+/// A text without control characters, which could move a terminal's cursor or change its colours.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

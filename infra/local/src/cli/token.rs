@@ -13,20 +13,20 @@ use clap::Args;
 
 use super::fail;
 
-/// Prints a token that the gateway of `belfry dev` takes, signed with the key of its data folder.
+/// Prints a token that the gateway of `belfry dev` accepts, signed with the key in its data folder.
 #[derive(Args)]
 pub(crate) struct Token {
-    /// Data folder of the system it is for
+    /// Data folder of the system the token is for
     #[arg(long, value_name = "DIR", default_value = ".belfry")]
     data: PathBuf,
-    /// Whom it names: the owner of what it makes
+    /// User the token names, who owns what is created with it
     #[arg(long, value_name = "USER", default_value = LOCAL_USER)]
     sub: String,
-    /// What it allows, again for more: schedules:read, schedules:write, runs:write, admin; all if
-    /// not given
+    /// Scope of the token, may be repeated: schedules:read, schedules:write, runs:write, admin; all
+    /// if not given
     #[arg(long, value_name = "SCOPE", value_parser = scope, value_delimiter = ' ')]
     scope: Vec<&'static str>,
-    /// How long it is good, such as 90s, 15m, 12h or 30d
+    /// How long the token is valid, such as 90s, 15m, 12h or 30d
     #[arg(long, value_name = "TIME", value_parser = duration)]
     ttl: Option<Duration>,
 }
@@ -53,7 +53,7 @@ fn scope(text: &str) -> Result<&'static str, String> {
     found.ok_or_else(|| format!("must be one of {}", known.join(", ")))
 }
 
-/// A number and its unit.
+/// Parses a number with a unit.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let problem = || "must be a number and a unit, such as 90s, 15m, 12h or 30d".to_owned();
     let unit = text.chars().next_back().ok_or_else(problem)?;

@@ -1,7 +1,8 @@
-//! Files of schedules: read, brought to the form the API takes, and every problem told by its line.
+//! Reads files of schedules into the form the API takes, and reports every problem with its line.
 //!
-//! A document names its set and has `defaults`, `workflows` and `schedules`, both as a list or by
-//! name. Documents of one set are one declaration, in however many files they stand.
+//! A document names its set and has `defaults`, `workflows` and `schedules`; the last two are
+//! lists, or maps by name. All documents of one set form one declaration, even across several
+//! files.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -16,31 +17,32 @@ use serde_json::{Value, json};
 
 use super::yaml::{self, Key, Kind, Node, Place};
 
-/// Larger files are no schedules: the API takes no more at once.
+/// The API takes no larger request body, so a larger file cannot be applied.
 const MAX_FILE: u64 = 6 * 1024 * 1024;
 
-/// The files that are asked for.
+/// The files named on the command line.
 #[derive(Args, Clone)]
 pub(crate) struct Files {
-    /// A file of schedules, YAML or JSON; a folder of them, or - for standard input. Again for more
+    /// File of schedules (YAML or JSON), folder of such files, or - for standard input; may be
+    /// repeated
     #[arg(short = 'f', long = "file", value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 }
 
-/// A set that is declared.
+/// One declared set.
 pub(crate) struct Set {
     pub(crate) name: SetName,
     workflows: Vec<Piece>,
     schedules: Vec<Piece>,
 }
 
-/// A part of a declaration, and the file it stands in.
+/// A part of a declaration, and the file that contains it.
 struct Piece {
     file: String,
     node: Node,
 }
 
-/// A problem and where it is.
+/// A problem and its position.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Problem {
     file: String,
@@ -75,12 +77,12 @@ impl Problem {
 }
 
 impl Files {
-    /// Whether standard input is one of them.
+    /// Whether `-` (standard input) is among the files.
     pub(crate) fn takes_input(&self) -> bool {
         self.files.iter().any(|file| file == Path::new("-"))
     }
 
-    /// Every set of the files, checked as far as it can be without a deployment.
+    /// Every set of the files, checked as far as possible without a deployment.
     pub(crate) fn read(&self) -> Result<Vec<Set>, Vec<Problem>> {
         let (mut sets, mut problems) = (Vec::new(), Vec::new());
         for file in &self.files {
@@ -102,7 +104,7 @@ impl Files {
     }
 }
 
-/// A file's text, or those of a folder in the order of their names.
+/// The text of a file, or the texts of a folder's files in the order of their names.
 fn texts(file: &Path) -> Result<Vec<(String, String)>, Problem> {
     let unread = |file: &Path, problem: io::Error| Problem::of_file(file, problem.to_string());
     if file == Path::new("-") {
@@ -129,7 +131,7 @@ fn texts(file: &Path) -> Result<Vec<(String, String)>, Problem> {
     paths.retain(is_ours);
     paths.sort();
     if paths.is_empty() {
-        return Err(Problem::of_file(file, "has no .yaml, .yml or .json file".to_owned()));
+        return Err(Problem::of_file(file, "contains no .yaml, .yml or .json file".to_owned()));
     }
     let mut all = Vec::new();
     for path in paths {
@@ -153,7 +155,11 @@ fn add(sets: &mut Vec<Set>, problems: &mut Vec<Problem>, file: &str, text: &str)
     };
     for document in &documents {
         let Kind::Map(fields) = &document.kind else {
-            problems.push(Problem::at(file, document.place, "is not a set of schedules"));
+            problems.push(Problem::at(
+                file,
+                document.place,
+                "is not a set of schedules: must be a map",
+            ));
             continue;
         };
         for (key, _) in fields {
@@ -175,7 +181,7 @@ fn add(sets: &mut Vec<Set>, problems: &mut Vec<Problem>, file: &str, text: &str)
             Ok(name) => name,
             Err((place, message)) => {
                 problems.push(Problem::at(file, place, message));
-                // The rest is looked at all the same.
+                // Check the rest anyway, so that all problems are reported at once.
                 match "unnamed".parse() {
                     Ok(name) => name,
                     Err(_) => continue,
@@ -186,7 +192,7 @@ fn add(sets: &mut Vec<Set>, problems: &mut Vec<Problem>, file: &str, text: &str)
             Some(Node { kind: Kind::Map(fields), .. }) => fields.as_slice(),
             None => &[],
             Some(node) => {
-                problems.push(Problem::at(file, node.place, "defaults: must have fields"));
+                problems.push(Problem::at(file, node.place, "defaults: must be a map"));
                 &[]
             }
         };
@@ -205,7 +211,8 @@ fn add(sets: &mut Vec<Set>, problems: &mut Vec<Problem>, file: &str, text: &str)
     }
 }
 
-/// The elements of a list, or of a map by name, with what they leave out.
+/// The elements of a list, or of a map by name, with the defaults filled in where an element has no
+/// such field.
 fn elements(
     document: &Node,
     list: &str,
@@ -239,11 +246,15 @@ fn elements(
     nodes.into_iter().map(complete).collect()
 }
 
-/// An element that has its name in front of it.
+/// An element of a map by name: its key becomes its id.
 fn named(key: &Key, node: &Node, id: &str, file: &str, problems: &mut Vec<Problem>) -> Node {
     let mut node = node.clone();
     if let Some(twice) = node.get(id) {
-        problems.push(Problem::at(file, twice.place, format!("{id}: stands in front already")));
+        problems.push(Problem::at(
+            file,
+            twice.place,
+            format!("{id}: is given by the key already; remove it"),
+        ));
         return node;
     }
     if let Kind::Scalar { value: Value::Null, .. } = node.kind {
@@ -258,7 +269,7 @@ fn named(key: &Key, node: &Node, id: &str, file: &str, problems: &mut Vec<Proble
 }
 
 impl Set {
-    /// The set as the API takes it.
+    /// The set as the request body the API takes.
     pub(crate) fn body(&self) -> Value {
         let values =
             |pieces: &[Piece]| pieces.iter().map(|piece| piece.node.value()).collect::<Vec<_>>();
@@ -280,7 +291,8 @@ impl Set {
         }
     }
 
-    /// A problem the API named by its place in the body, told by its place in the file.
+    /// Translates a problem that names a place in the request body into one that names a place in
+    /// the file.
     pub(crate) fn locate(&self, invalid: &Invalid) -> Problem {
         let message = |field: &str| match field {
             "" => invalid.message.clone(),
@@ -305,7 +317,7 @@ impl Set {
         }
     }
 
-    /// What is odd about schedules that are valid.
+    /// Warnings about schedules that are valid.
     pub(crate) fn warnings(&self) -> Vec<Problem> {
         let now = SystemTime.now();
         let Ok(declaration) = Declaration::parse(&self.body(), &self.name, &House::default())
@@ -366,6 +378,6 @@ mod tests {
         assert!(problems[4].starts_with("f.yaml:10:3: schedule_id: is required"), "{problems:#?}");
         assert_eq!(read("schedules: []").1, ["f.yaml:1:1: set: is required"]);
         assert_eq!(read("set: a b").1.len(), 1);
-        assert_eq!(read("- x").1, ["f.yaml:1:1: is not a set of schedules"]);
+        assert_eq!(read("- x").1, ["f.yaml:1:1: is not a set of schedules: must be a map"]);
     }
 }

@@ -1,4 +1,4 @@
-//! Schedules as code: files that declare sets, held against the API and brought there.
+//! Schedules as code: files that declare sets, compared with the deployment and applied to it.
 
 mod apply;
 mod file;

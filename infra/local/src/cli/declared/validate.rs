@@ -1,4 +1,4 @@
-//! `belfry validate`: files of schedules, checked without any system.
+//! `belfry validate`: checks files of schedules without a deployment.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ use super::file::{Files, Problem};
 use crate::cli::table::plain;
 use crate::cli::{print_json, print_line};
 
-/// Checks files of schedules without any system, and tells every problem by its line and column.
+/// Checks files of schedules without a deployment; reports every problem with its line and column.
 #[derive(Args)]
 pub(crate) struct Validate {
     #[command(flatten)]
@@ -52,7 +52,7 @@ impl Validate {
     }
 }
 
-/// Says what is wrong with files.
+/// Prints the problems of files.
 #[expect(clippy::print_stderr, reason = "a command's errors belong on standard error")]
 pub(super) fn tell(problems: &[Problem]) {
     for problem in problems {

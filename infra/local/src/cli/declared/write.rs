@@ -1,10 +1,10 @@
-//! JSON written as YAML, for people.
+//! Writes JSON as YAML for people.
 
 use serde_json::Value;
 
 use super::yaml::plain;
 
-/// Fields that people look for first.
+/// Fields written first, because people look for them first.
 const FIRST: [&str; 11] = [
     "set",
     "defaults",
@@ -19,7 +19,7 @@ const FIRST: [&str; 11] = [
     "timezone",
 ];
 
-/// JSON as YAML for people.
+/// Writes JSON as YAML.
 pub(crate) fn write(value: &Value) -> String {
     let mut text = String::new();
     block(&mut text, value, 0);
@@ -75,11 +75,12 @@ fn flow(value: &Value) -> String {
     }
 }
 
-/// A text as it stands if it reads as itself, else in quotes: JSON's are YAML's.
+/// A string unquoted if YAML reads it back as the same string, else in JSON quotes, which YAML
+/// reads too.
 fn word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
     let begins_well = text.starts_with(|c: char| c.is_ascii_alphabetic());
-    // What older readers take for something else is quoted too.
+    // Also quote words that YAML 1.1 readers take for booleans or numbers.
     let odd = ["yes", "no", "on", "off", "y", "n"].contains(&text.to_ascii_lowercase().as_str());
     let itself = plain(text) == Some(Value::from(text));
     match begins_well

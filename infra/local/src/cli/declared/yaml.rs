@@ -5,32 +5,33 @@ use std::collections::BTreeMap;
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use serde_json::{Number, Value, json};
 
-/// More nodes are no file of schedules: aliases of aliases grow without end.
+/// A limit on nodes, because aliases of aliases grow exponentially.
 const MAX_NODES: usize = 500_000;
-/// Deeper nesting is not read: what walks the tree calls itself.
+/// A limit on nesting, because the functions that walk the tree are recursive.
 const MAX_DEPTH: usize = 100;
 
-/// Where something is, counted from 1.
+/// A position in a text, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) line: usize,
     pub(crate) column: usize,
 }
 
-/// A value and where it is.
+/// A value and its position.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) place: Place,
     pub(crate) kind: Kind,
 }
 
-/// What a value is.
+/// The kinds of values.
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
-    /// A text, a number, true, false or null.
+    /// A string, a number, true, false or null.
     Scalar {
         value: Value,
-        /// How far behind its place its first character is, if it stands there as it is.
+        /// Columns between the node's position and its first character, if the text stands in the
+        /// file unescaped: 1 for a quoted text.
         lead: Option<usize>,
     },
     List(Vec<Node>),
@@ -44,7 +45,7 @@ pub(crate) struct Key {
     pub(crate) place: Place,
 }
 
-/// Why a file cannot be read, and where.
+/// Why a file cannot be read, and at which position.
 #[derive(Debug)]
 pub(crate) struct Unreadable {
     pub(crate) place: Place,
@@ -68,8 +69,8 @@ impl Node {
         fields.iter().find(|(key, _)| key.text == name).map(|(_, node)| node)
     }
 
-    /// Where a dotted path leads, or the nearest to it there is. `at` is a character of the text
-    /// there, counted from 0.
+    /// The position of a dotted path, or of its nearest parent that exists. `at` is a character of
+    /// the text at the path, counted from 0.
     pub(crate) fn find(&self, path: &str, at: Option<usize>) -> Place {
         if path.is_empty() {
             let Kind::Scalar { lead: Some(lead), .. } = self.kind else { return self.place };
@@ -82,7 +83,7 @@ impl Node {
                 && (rest.is_empty() || rest.starts_with('.'))
             {
                 let rest = rest.trim_start_matches('.');
-                // A problem of a whole field is told where its name stands.
+                // A problem with a whole field is reported at its name.
                 return match (&node.kind, rest) {
                     (Kind::List(_) | Kind::Map(_), "") => key.place,
                     _ => node.find(rest, at),
@@ -110,32 +111,32 @@ pub(crate) fn read(text: &str) -> Result<Vec<Node>, Unreadable> {
     Ok(documents)
 }
 
-/// The scanner's own words, and what most often is behind them.
+/// The scanner's message, with a hint at the most common cause.
 fn hinted(problem: &str, text: &str, place: Place) -> String {
     let line = text.lines().nth(place.line.saturating_sub(1)).unwrap_or_default();
     let value = line.split_once(": ").map_or("", |(_, value)| value.trim_start());
     match value.starts_with(['*', '@', '%']) {
-        true => format!("{problem}; a text that begins so needs quotes"),
+        true => format!("{problem}; quote a text that begins with this character"),
         false => problem.to_owned(),
     }
 }
 
 #[derive(Default)]
 struct Reader {
-    /// What is open: lists and maps, each with the name the next value of a map has.
+    /// The open lists and maps, each map with the name of its next value.
     open: Vec<(Node, usize, Option<Key>)>,
     anchors: BTreeMap<usize, Node>,
     nodes: usize,
 }
 
 impl Reader {
-    /// Takes an event; answers with a document when one is whole.
+    /// Processes an event; returns a document when one is complete.
     fn take(&mut self, event: Event<'_>, span: Span) -> Result<Option<Node>, Unreadable> {
         let place = Place { line: span.start.line(), column: span.start.col() + 1 };
         let refuse = |message: &str| Err(Unreadable { place, message: message.to_owned() });
         self.nodes += 1;
         if self.nodes > MAX_NODES {
-            return refuse("the file is too large");
+            return refuse("the file has too many nodes");
         }
         match event {
             Event::SequenceStart(anchor, _) | Event::MappingStart(anchor, _)
@@ -166,7 +167,7 @@ impl Reader {
                     self.nodes += size(&node);
                     self.put(node, 0)
                 }
-                None => refuse("names something that is not there"),
+                None => refuse("the alias refers to no anchor"),
             },
             _ => Ok(None),
         }
@@ -186,14 +187,14 @@ impl Reader {
                     let text = match &node.kind {
                         Kind::Scalar { value: Value::String(text), .. } => text.clone(),
                         Kind::Scalar { value, .. } => value.to_string(),
-                        _ => return refuse(node.place, "a field needs a name".to_owned()),
+                        _ => return refuse(node.place, "a field name must be a text".to_owned()),
                     };
                     if text == "<<" {
-                        let message = "merge keys are not read; say `defaults:` instead";
+                        let message = "merge keys are not supported; use `defaults:`";
                         return refuse(node.place, message.to_owned());
                     }
                     if fields.iter().any(|(key, _)| key.text == text) {
-                        return refuse(node.place, format!("{text} is said twice"));
+                        return refuse(node.place, format!("the field {text} occurs twice"));
                     }
                     *name = Some(Key { text, place: node.place });
                 }
@@ -224,11 +225,12 @@ fn scalar(text: &str, style: ScalarStyle, is_text: bool, place: Place) -> Result
     };
     match value {
         Some(value) => Ok(Kind::Scalar { value, lead }),
-        None => Err(Unreadable { place, message: format!("{text} is no number of JSON") }),
+        None => Err(Unreadable { place, message: format!("{text} is not a number in JSON") }),
     }
 }
 
-/// What a plain scalar means by the core schema of YAML 1.2: `no`, `on` and times are texts.
+/// What a plain scalar means in the core schema of YAML 1.2, in which `no`, `on` and times are
+/// strings.
 pub(super) fn plain(text: &str) -> Option<Value> {
     let value = match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
@@ -328,10 +330,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_told_by_line_and_column() {
-        refused("a: 1\nb: 2\na: 3\n", (3, 1), "a is said twice");
+        refused("a: 1\nb: 2\na: 3\n", (3, 1), "the field a occurs twice");
         refused("a:\n  <<: {}\n", (2, 3), "defaults");
-        refused("a: .inf\n", (1, 4), "no number");
-        refused("cron_expr: @daily\n", (1, 12), "needs quotes");
+        refused("a: .inf\n", (1, 4), "not a number");
+        refused("cron_expr: @daily\n", (1, 12), "quote a text");
         let bomb = "a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n\
                     c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\n\
                     e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\n";

@@ -1,11 +1,12 @@
-//! A crontab, line by line. Times and commands carry over; what cron does around them is told.
+//! Converts a crontab line by line. Times and commands carry over; what cron does besides running
+//! them is reported as a warning.
 
 use belfry_core::cron::{Cron, Zone};
 use serde_json::{Value, json};
 
 use super::Imported;
 
-/// How a crontab is to be read.
+/// How to read a crontab.
 pub(super) struct Wish {
     pub(super) system: bool,
     pub(super) zone: Option<String>,
@@ -15,7 +16,7 @@ pub(super) struct Wish {
 
 pub(super) fn read(text: &str, wish: &Wish) -> Imported {
     let mut imported = Imported {
-        // Cron starts a job whether or not the one before still runs.
+        // Cron starts a job even if its previous run is still going.
         defaults: json!({"workflow_id": wish.workflow, "overlap_policy": "allow"}),
         ..Imported::default()
     };
@@ -41,17 +42,17 @@ pub(super) fn read(text: &str, wish: &Wish) -> Imported {
     if !imported.schedules.is_empty() {
         let workflow = &wish.workflow;
         let message =
-            "has to be published: its target is given each command as payload.command, and runs it";
+            "must be published; its target receives each command as payload.command and runs it";
         imported.warn(&format!("workflow {workflow}"), message);
         if zone.is_none() {
-            let message = "no zone is named, UTC is meant; --tz names the machine's";
+            let message = "names no time zone, so UTC is used; pass the machine's zone with --tz";
             imported.warn("timezone", message);
         }
     }
     imported
 }
 
-/// `NAME = value`, as cron reads it.
+/// Parses `NAME = value` as cron does.
 fn variable(line: &str) -> Option<(&str, &str)> {
     let (name, value) = line.split_once('=')?;
     let name = name.trim();
@@ -68,7 +69,7 @@ fn set(imported: &mut Imported, place: &str, zone: &mut Option<String>, name: &s
             Err(problem) => imported.warn(place, &format!("{name}: {problem}; left out")),
         },
         "MAILTO" | "MAILFROM" => {
-            let message = "nobody is mailed what a job prints; runs are recorded, and alarms tell of failures";
+            let message = "job output is not mailed; runs are recorded, and alarms report failures";
             imported.warn(place, &format!("{name}: {message}"));
         }
         "RANDOM_DELAY" => match value.parse::<u64>() {
@@ -77,10 +78,10 @@ fn set(imported: &mut Imported, place: &str, zone: &mut Option<String>, name: &s
                 let message = "became a jitter of half as much before and after";
                 imported.warn(place, &format!("RANDOM_DELAY {message}"));
             }
-            _ => imported.warn(place, "RANDOM_DELAY is no number of minutes; left out"),
+            _ => imported.warn(place, "RANDOM_DELAY is not a number of minutes; left out"),
         },
         _ => {
-            let message = "is not carried over; the executor of the command sets its environment";
+            let message = "is not carried over; set it in the executor of the command";
             imported.warn(place, &format!("{name} {message}"));
         }
     }
@@ -97,7 +98,7 @@ fn job(
     let fields = if line.starts_with('@') { 1 } else { 5 };
     let (expression, rest) = split(line, fields);
     if expression == "@reboot" {
-        return imported.warn(place, "@reboot is no time; left out");
+        return imported.warn(place, "@reboot names no time; left out");
     }
     let (user, command) = match wish.system {
         true => {
@@ -118,11 +119,11 @@ fn job(
     let mut payload = json!({"command": command});
     if let Some(input) = input {
         payload["stdin"] = json!(input);
-        imported.warn(place, "what stands behind % is the command's input: payload.stdin");
+        imported.warn(place, "the text after % becomes the command's input, payload.stdin");
     }
     if let Some(user) = user {
         payload["user"] = json!(user);
-        imported.warn(place, &format!("the user {user} is only told, as payload.user"));
+        imported.warn(place, &format!("the user {user} is passed on as payload.user only"));
     }
     let mut schedule = json!({"schedule_id": name, "cron_expr": expression, "payload": payload});
     if let Some(zone) = zone {
@@ -134,7 +135,7 @@ fn job(
     imported.schedules.push(schedule);
 }
 
-/// The first fields of a line with one blank between them, and the rest.
+/// The first fields of a line joined by single blanks, and the rest of the line.
 fn split(line: &str, count: usize) -> (String, &str) {
     let mut rest = line.trim_start();
     let mut fields = Vec::new();
@@ -146,13 +147,14 @@ fn split(line: &str, count: usize) -> (String, &str) {
     (fields.join(" ").trim().to_owned(), rest)
 }
 
-/// What a command is called by: its program, without the folders.
+/// A name for a command: its program, without the folders.
 fn title(command: &str) -> &str {
     let program = command.split_whitespace().find(|word| !word.contains('=')).unwrap_or("job");
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// Cron ends the command at the first `%`, and makes lines of the others; `\%` is a `%`.
+/// Cron ends the command at the first `%` and turns each further `%` into a line break; `\%` stands
+/// for a `%`.
 fn percent(command: &str) -> (String, Option<Value>) {
     let mut parts = vec![String::new()];
     let mut characters = command.chars().peekable();
@@ -209,7 +211,7 @@ mod tests {
             "line 3: PATH",
             "line 9: @reboot",
             "line 10: 61 * * * *: minute",
-            "line 11: what",
+            "line 11: the text after %",
             "line 12: has no command",
             "workflow crontab",
         ] {

@@ -1,15 +1,15 @@
-//! What EventBridge has: schedules of EventBridge Scheduler, and rules with a schedule expression.
+//! Converts EventBridge Scheduler's schedules, and EventBridge rules with a schedule expression.
 
 use belfry_core::cron::Cron;
 use serde_json::{Value, json};
 
 use super::Imported;
 
-/// Reads what `aws scheduler get-schedule` prints, once or many times one after the other, lists of
-/// that, or rules as `aws events list-rules` does, each with its `Targets`.
+/// Reads the output of `aws scheduler get-schedule`, one or several in a row or in a list, or rules
+/// as `aws events list-rules` prints them, each with its `Targets`.
 pub(super) fn read(text: &str) -> Result<Imported, String> {
     let mut imported = Imported {
-        // EventBridge starts a target whether or not the one before still runs.
+        // EventBridge starts a target even if its previous run is still going.
         defaults: json!({"overlap_policy": "allow"}),
         ..Imported::default()
     };
@@ -18,12 +18,13 @@ pub(super) fn read(text: &str) -> Result<Imported, String> {
         one(&mut imported, &document.map_err(|problem| format!("is not JSON: {problem}"))?);
     }
     if imported.schedules.is_empty() && imported.warnings.is_empty() {
-        return Err("has no schedule and no rule".to_owned());
+        return Err("contains no schedule and no rule".to_owned());
     }
     if !imported.schedules.is_empty() {
-        let message = "targets are given {dag, payload, metadata}; what was Input is payload";
+        let message = "targets receive {dag, payload, metadata}; the former Input is payload";
         imported.warn("all", message);
-        let message = "the launcher's role calls the targets, not the role of each schedule";
+        let message =
+            "the launcher's role calls all targets; the schedules' own roles are not used";
         imported.warn("all", message);
     }
     Ok(imported)
@@ -37,10 +38,10 @@ fn one(imported: &mut Imported, value: &Value) {
             match list {
                 Some(list) => one(imported, list),
                 None if fields.contains_key("Name") => entry(imported, value),
-                None => imported.warn("a document", "is no schedule and no rule; left out"),
+                None => imported.warn("a document", "is neither a schedule nor a rule; left out"),
             }
         }
-        _ => imported.warn("a document", "is no schedule and no rule; left out"),
+        _ => imported.warn("a document", "is neither a schedule nor a rule; left out"),
     }
 }
 
@@ -48,7 +49,7 @@ fn entry(imported: &mut Imported, value: &Value) {
     let text = |field: &str| value[field].as_str();
     let name = text("Name").unwrap_or_default().to_owned();
     if text("EventPattern").is_some() {
-        return imported.warn(&name, "is a rule for events, not for times; left out");
+        return imported.warn(&name, "matches events and has no schedule expression; left out");
     }
     let Some(expression) = text("ScheduleExpression") else {
         let message = "has no ScheduleExpression; `aws scheduler get-schedule` prints it; left out";
@@ -63,7 +64,7 @@ fn entry(imported: &mut Imported, value: &Value) {
         _ => Vec::new(),
     };
     if targets.is_empty() {
-        let message = "has no target; `aws events list-targets-by-rule` prints a rule's, to be put beside it as Targets; left out";
+        let message = "has no target; add the output of `aws events list-targets-by-rule` to the rule as Targets; left out";
         return imported.warn(&name, message);
     }
     for target in targets {
@@ -95,11 +96,11 @@ fn entry(imported: &mut Imported, value: &Value) {
         imported.schedules.push(schedule);
     }
     if text("ActionAfterCompletion") == Some("DELETE") {
-        imported.warn(&name, "is not deleted after its last run; its status is expired then");
+        imported.warn(&name, "will not be deleted after its last run; its status becomes expired");
     }
 }
 
-/// A window after the time becomes half of it on either side.
+/// A window of n minutes after the fire time becomes a jitter of n/2 minutes on either side.
 fn jitter(imported: &mut Imported, name: &str, window: &Value) -> Value {
     let minutes = window["MaximumWindowInMinutes"].as_u64().filter(|minutes| *minutes <= 1440);
     let Some(minutes) = minutes.filter(|_| window["Mode"] == "FLEXIBLE") else {
@@ -112,7 +113,7 @@ fn jitter(imported: &mut Imported, name: &str, window: &Value) -> Value {
     json!(minutes * 60_000 / 2)
 }
 
-/// Times are texts, or seconds as the SDKs print them.
+/// Times are strings, or numbers of seconds as the SDKs print them.
 fn instant(value: &Value) -> Value {
     match value.as_f64() {
         Some(seconds) => match chrono::DateTime::from_timestamp(seconds as i64, 0) {
@@ -123,7 +124,7 @@ fn instant(value: &Value) -> Value {
     }
 }
 
-/// The target as ours, if it is one of ours.
+/// The target in Belfry's form, if Belfry can launch it.
 fn kind(imported: &mut Imported, name: &str, target: &Value) -> Option<Value> {
     let arn = target["Arn"].as_str().unwrap_or_default();
     let parts: Vec<&str> = arn.splitn(6, ':').collect();
@@ -139,7 +140,7 @@ fn kind(imported: &mut Imported, name: &str, target: &Value) -> Option<Value> {
         "sqs" => {
             let url = format!("https://sqs.{region}.amazonaws.com/{account}/{resource}");
             if resource.ends_with(".fifo") {
-                let message = "its message group becomes the owner's; deduplication is by the run";
+                let message = "its message group becomes the schedule's owner; messages are deduplicated by run";
                 imported.warn(name, message);
             }
             json!({"kind": "sqs", "queue_url": url})
@@ -154,7 +155,7 @@ fn kind(imported: &mut Imported, name: &str, target: &Value) -> Option<Value> {
             json!({"kind": "eventbridge", "bus": arn, "source": source, "detail_type": detail_type})
         }
         _ => {
-            let message = format!("its target {arn} is none that Belfry launches; left out");
+            let message = format!("Belfry cannot launch its target {arn}; left out");
             imported.warn(name, &message);
             return None;
         }
@@ -162,7 +163,7 @@ fn kind(imported: &mut Imported, name: &str, target: &Value) -> Option<Value> {
     for field in ["RetryPolicy", "DeadLetterConfig"] {
         if !target[field].is_null() {
             let message = format!(
-                "{field} is not carried over; launches are retried, and lost ones recovered"
+                "{field} is not carried over; Belfry retries launches and recovers lost ones"
             );
             imported.warn(name, &message);
         }
@@ -170,7 +171,7 @@ fn kind(imported: &mut Imported, name: &str, target: &Value) -> Option<Value> {
     Some(kind)
 }
 
-/// The workflow of a target: one for all that have the same.
+/// The id of the workflow for a target; schedules with the same target share one.
 fn workflow(imported: &mut Imported, target: &Value, kind: &Value) -> String {
     let known = imported.workflows.iter().find(|workflow| workflow["target"] == *kind);
     if let Some(known) = known.and_then(|workflow| workflow["workflow_id"].as_str()) {
@@ -178,7 +179,7 @@ fn workflow(imported: &mut Imported, target: &Value, kind: &Value) -> String {
     }
     let arn = target["Arn"].as_str().unwrap_or_default();
     let title = arn.rsplit([':', '/']).next().unwrap_or_default().to_owned();
-    // Workflows have names of their own: a schedule may have the same.
+    // Workflow ids are a namespace of their own: a schedule may have the same id.
     let taken = |name: &str| imported.workflows.iter().any(|w| w["workflow_id"] == name);
     let id = (1..)
         .map(|number| if number == 1 { title.clone() } else { format!("{title}-{number}") })
@@ -189,7 +190,7 @@ fn workflow(imported: &mut Imported, target: &Value, kind: &Value) -> String {
     id
 }
 
-/// What the target was given.
+/// The payload for what the target received as Input.
 fn payload(imported: &mut Imported, name: &str, target: &Value) -> Value {
     for field in ["InputPath", "InputTransformer"] {
         if !target[field].is_null() {
@@ -198,7 +199,7 @@ fn payload(imported: &mut Imported, name: &str, target: &Value) -> Value {
     }
     let Some(input) = target["Input"].as_str() else { return Value::Null };
     if input.contains("<aws.scheduler.") {
-        let message = "its Input has <aws.scheduler...> in it, which nobody replaces; metadata has the times and ids";
+        let message = "its Input contains <aws.scheduler...>, which Belfry does not replace; metadata has the times and ids";
         imported.warn(name, message);
     }
     serde_json::from_str(input).unwrap_or_else(|_| Value::from(input))
@@ -261,8 +262,8 @@ mod tests {
             "nightly: its flexible window",
             "nightly: RetryPolicy",
             "nightly: is not deleted",
-            "task: its target arn:aws:ecs",
-            "pattern: is a rule for events",
+            "task: Belfry cannot launch its target arn:aws:ecs",
+            "pattern: matches events",
         ] {
             assert!(warned(text), "{text}: {:#?}", imported.warnings);
         }

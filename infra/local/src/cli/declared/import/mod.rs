@@ -1,4 +1,5 @@
-//! `belfry import`: what other schedulers have, as files of schedules, with what does not carry over.
+//! `belfry import`: converts other schedulers' schedules to a file of schedules, and warns about
+//! what does not carry over.
 
 mod crontab;
 mod eventbridge;
@@ -17,7 +18,8 @@ use super::write::write;
 use crate::cli::table::plain;
 use crate::cli::{fail, print_json, print_line};
 
-/// Converts what other schedulers have to a file of schedules; what does not carry over is told.
+/// Converts other schedulers' schedules to a file of schedules; warns about what does not carry
+/// over.
 #[derive(Args)]
 pub(crate) struct Import {
     #[command(subcommand)]
@@ -26,9 +28,9 @@ pub(crate) struct Import {
 
 #[derive(Subcommand)]
 enum Origin {
-    /// A crontab
+    /// Convert a crontab
     Crontab(Crontab),
-    /// EventBridge: `aws scheduler get-schedule`, or rules with their targets
+    /// Convert EventBridge schedules (`aws scheduler get-schedule`), or rules with their targets
     Eventbridge(EventBridge),
 }
 
@@ -36,13 +38,13 @@ enum Origin {
 struct Crontab {
     #[command(flatten)]
     common: Common,
-    /// Its lines name a user, as those of /etc/crontab do
+    /// The lines name a user, as in /etc/crontab
     #[arg(long)]
     system: bool,
-    /// The zone of the machine it is from
+    /// Time zone of the machine the crontab is from
     #[arg(long, value_name = "ZONE")]
     tz: Option<String>,
-    /// The workflow that runs commands: its target is given {"command": ...}
+    /// Workflow that runs the commands; its target receives {"command": ...} as payload
     #[arg(long, value_name = "ID", default_value = "crontab")]
     workflow: String,
 }
@@ -55,9 +57,9 @@ struct EventBridge {
 
 #[derive(Args)]
 struct Common {
-    /// The file, or - for standard input
+    /// File to convert, or - for standard input
     file: PathBuf,
-    /// The set the schedules are to belong to
+    /// Set the schedules will belong to
     #[arg(long, default_value = "imported")]
     set: SetName,
     /// Print {"set", "defaults", "workflows", "schedules", "warnings"} as JSON
@@ -65,7 +67,7 @@ struct Common {
     json: bool,
 }
 
-/// What came of an import.
+/// The result of an import.
 #[derive(Default)]
 pub(super) struct Imported {
     defaults: Value,
@@ -80,7 +82,7 @@ impl Imported {
         self.warnings.push(format!("{place}: {message}"));
     }
 
-    /// A name for a schedule or a workflow, like `wanted` and not yet given.
+    /// A unique id for a schedule or a workflow, similar to `wanted`.
     fn name(&mut self, wanted: &str) -> String {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         let plain: String =
