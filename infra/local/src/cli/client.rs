@@ -1,4 +1,4 @@
-//! The API as the command sees it: where it is, what to say to it, and what it answered.
+//! The command's HTTP client for the API.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -9,25 +9,25 @@ use serde_json::{Value, json};
 
 use super::table::plain;
 
-/// Where the API is and who asks.
+/// How to reach the API, and with which token.
 #[derive(Args)]
 pub(crate) struct Connection {
-    /// Address of the API
+    /// URL of the API
     #[arg(long, global = true, env = "BELFRY_URL", default_value = "http://127.0.0.1:7600")]
     url: String,
-    /// Token to ask with; `belfry token` prints one for this machine
+    /// Access token; `belfry token` prints one for the local API
     #[arg(long, global = true, env = "BELFRY_TOKEN", hide_env_values = true)]
     token: Option<String>,
-    /// Print what the API answered, as JSON
+    /// Print the API's answer as JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
 }
 
-/// Why a command did not do what it was asked to.
+/// Why a command failed.
 pub(crate) enum Failure {
-    /// The API refused: its problem, as it said it.
+    /// The API refused the request, with this problem document.
     Refused(Value),
-    /// Nothing was asked, or no answer came.
+    /// The request could not be made, or no answer came.
     Broken(String),
 }
 
@@ -39,7 +39,7 @@ impl From<io::Error> for Failure {
 
 pub(crate) type Done = Result<ExitCode, Failure>;
 
-/// A conversation with the API.
+/// A client of the API.
 pub(crate) struct Api {
     base: Url,
     token: Option<String>,
@@ -48,7 +48,7 @@ pub(crate) struct Api {
 }
 
 impl Connection {
-    /// Runs a command against the API and says how it went: 0 done, 1 refused.
+    /// Runs a command against the API and returns its exit code; 1 if the API refused.
     pub(crate) fn run<F: Future<Output = Done>>(self, work: impl FnOnce(Api) -> F) -> ExitCode {
         let json = self.json;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -90,7 +90,7 @@ impl Api {
         self.ask(Method::POST, path, &[], Some(body), None).await
     }
 
-    /// Asks for something. An answer that is no success is a failure.
+    /// Sends a request. Any status that is not a success is a failure.
     pub(crate) async fn ask(
         &self,
         method: Method,
@@ -136,7 +136,7 @@ impl Api {
         Err(Failure::Refused(if value.is_object() { value } else { unnamed }))
     }
 
-    /// Every item of a list, page after page, or as many as are wanted.
+    /// The items of a list, over all pages, up to `most`.
     pub(crate) async fn all(
         &self,
         path: &[&str],
@@ -162,7 +162,7 @@ impl Api {
     }
 }
 
-/// The API gives no larger pages.
+/// The API's largest page.
 const PAGE: usize = 200;
 
 impl Failure {
@@ -186,7 +186,7 @@ impl Failure {
                 }
                 if problem["status"] == 401 {
                     eprintln!(
-                        "  set BELFRY_TOKEN; for this machine: export BELFRY_TOKEN=$(belfry token)"
+                        "  set BELFRY_TOKEN; for the local API: export BELFRY_TOKEN=$(belfry token)"
                     );
                 }
             }
@@ -195,7 +195,7 @@ impl Failure {
     }
 }
 
-/// The end of a chain of causes says what happened.
+/// The innermost cause of an error, which is the informative one.
 fn root(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(next) = cause.source() {

@@ -1,4 +1,4 @@
-//! `belfry runs`: runs over the API.
+//! `belfry runs`: lists, shows and watches runs over the API.
 
 use std::collections::HashMap;
 use std::process::ExitCode;
@@ -24,40 +24,41 @@ pub(crate) struct Runs {
 enum Command {
     /// List a schedule's runs, newest first
     List {
-        /// Of which schedule
+        /// Id of the schedule
         schedule_id: String,
-        /// Only those with this status, such as FAILED
+        /// Only runs with this status, such as FAILED
         #[arg(long)]
         status: Option<String>,
-        /// Only from this time on (RFC 3339)
+        /// Only runs at or after this time (RFC 3339)
         #[arg(long, value_name = "TIME")]
         from: Option<String>,
-        /// Only up to this time (RFC 3339)
+        /// Only runs up to this time (RFC 3339)
         #[arg(long, value_name = "TIME")]
         to: Option<String>,
-        /// At most so many
+        /// Maximum number of runs
         #[arg(long, value_name = "N", default_value_t = 20)]
         limit: usize,
     },
-    /// Show one
+    /// Show a run
     Get {
-        /// Which
+        /// Id of the run
         run_id: String,
     },
-    /// Print runs as they change; with the id of a run, wait for its end: 0 if it succeeded, 1 if not
+    /// Print runs as they change; given a run's id, wait for its end and exit with 0 if it
+    /// succeeded, 1 if not
     Watch {
-        /// A schedule, or one run of it
+        /// Id of a schedule, or of one run
         id: String,
-        /// Stop when so many runs have ended
+        /// Stop after this many runs have ended
         #[arg(long, value_name = "N")]
         count: Option<usize>,
-        /// Milliseconds between two looks
+        /// Milliseconds between two polls
         #[arg(long, value_name = "MS", default_value_t = 1000)]
         every_ms: u64,
     },
 }
 
-/// Runs looked at to find what has changed.
+/// Newest runs compared in each poll.
 const WATCHED: usize = 100;
 
 impl Runs {
@@ -121,7 +122,7 @@ pub(crate) fn show(api: &Api, run: &Value) -> std::io::Result<()> {
     print_fields(&lines)
 }
 
-/// Waits until a run is over.
+/// Waits until a run has ended.
 async fn wait_for(api: &Api, id: &str, every: Duration) -> Done {
     loop {
         let run = api.get(&["runs", id], &[]).await?;
@@ -134,7 +135,7 @@ async fn wait_for(api: &Api, id: &str, every: Duration) -> Done {
     }
 }
 
-/// Prints a line for every run that became something else, oldest first.
+/// Prints a line for every run whose status changed, oldest first.
 async fn watch(api: &Api, schedule: &str, count: Option<usize>, every: Duration) -> Done {
     let mut known: Option<HashMap<String, Value>> = None;
     let mut ended = 0;
@@ -143,7 +144,8 @@ async fn watch(api: &Api, schedule: &str, count: Option<usize>, every: Duration)
         let mut seen = HashMap::new();
         for run in runs.iter().rev() {
             let id = shown(&run["run_id"]);
-            // What is planned ahead has not happened yet, and what was over before is no news.
+            // Leave out runs planned ahead, which have not happened yet, and runs that ended before
+            // the watch began.
             let news = run["status"] != "ENQUEUED"
                 && known.as_ref().is_some_and(|known| known.get(&id) != Some(&run["status"]));
             if news {

@@ -1,4 +1,4 @@
-//! `belfry schedules`: schedules over the API.
+//! `belfry schedules`: lists, shows, creates and controls schedules over the API.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ use super::client::{Api, Connection, Done};
 use super::table::{print, print_fields, shown};
 use super::{fail, json_text, print_json, read_json};
 
-/// Lists, shows, makes and steers schedules over the API.
+/// Lists, shows, creates and controls schedules over the API.
 #[derive(Args)]
 pub(crate) struct Schedules {
     #[command(flatten)]
@@ -26,101 +26,101 @@ pub(crate) struct Schedules {
 enum Command {
     /// List schedules
     List(List),
-    /// Show one
+    /// Show a schedule
     Get {
-        /// Which
+        /// Id of the schedule
         schedule_id: String,
     },
-    /// Make one
+    /// Create a schedule
     Create(Create),
-    /// Stop one from firing
+    /// Pause a schedule
     Pause {
-        /// Which
+        /// Id of the schedule
         schedule_id: String,
-        /// Why
+        /// Reason, kept with the schedule
         #[arg(long)]
         note: Option<String>,
     },
-    /// Let one fire again
+    /// Resume a schedule
     Resume {
-        /// Which
+        /// Id of the schedule
         schedule_id: String,
-        /// How to catch up what was missed; as its own policy says if not given
+        /// Catch-up policy for the fires missed meanwhile; default the schedule's own
         #[arg(long, value_name = "POLICY", value_parser = words_of("catchup_policy"))]
         catchup: Option<String>,
     },
-    /// Run one now
+    /// Run a schedule now
     Trigger {
-        /// Which
+        /// Id of the schedule
         schedule_id: String,
-        /// What the run is given instead of the schedule's payload
+        /// Payload of this run, instead of the schedule's
         #[arg(long, value_name = "JSON", value_parser = json_text)]
         payload: Option<Value>,
-        /// Asking again with the same key within a day is asking for the same run
+        /// Idempotency key: the same key within a day returns the same run
         #[arg(long)]
         key: Option<String>,
     },
-    /// Delete one; its history stays until it expires
+    /// Delete a schedule; its history stays until it expires
     Delete {
-        /// Which
+        /// Id of the schedule
         schedule_id: String,
     },
 }
 
 #[derive(Args)]
 struct List {
-    /// Only those doing this
+    /// Only schedules with this status
     #[arg(long, value_parser = words_of("status"))]
     status: Option<String>,
-    /// Only those that launch this workflow
+    /// Only schedules of this workflow
     #[arg(long, value_name = "ID")]
     workflow: Option<String>,
-    /// Only those with this tag, or with this tag and value
+    /// Only schedules with this tag (KEY), or with this tag and value (KEY=VALUE)
     #[arg(long, value_name = "TAG[:VALUE]")]
     tag: Option<String>,
-    /// Whose, for admins; * for everybody's
+    /// Only schedules of this owner, for admins; * for all owners
     #[arg(long, value_name = "USER")]
     user: Option<String>,
-    /// At most so many
+    /// Maximum number of schedules
     #[arg(long, value_name = "N", default_value_t = 1000)]
     limit: usize,
 }
 
 #[derive(Args)]
 struct Create {
-    /// Its name; one is made up if not given
+    /// Id of the schedule; generated if not given
     schedule_id: Option<String>,
-    /// Read the whole definition from a file, or from standard input with -
+    /// Read the definition from a file, or from standard input with -
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// What to launch
+    /// Id of the workflow to launch
     #[arg(long, value_name = "ID", required_unless_present = "file")]
     workflow: Option<String>,
-    /// Which version of it; the newest if not given
+    /// Version of the workflow; default the newest
     #[arg(long, value_name = "N")]
     version: Option<u32>,
-    /// When, such as '0 9 * * MON-FRI'
+    /// Cron expression, such as '0 9 * * MON-FRI'
     #[arg(long, value_name = "EXPR", required_unless_present = "file")]
     cron: Option<String>,
-    /// IANA time zone; UTC if not given
+    /// IANA time zone; default UTC
     #[arg(long, value_name = "ZONE")]
     tz: Option<String>,
-    /// What every run is given
+    /// Payload of every run
     #[arg(long, value_name = "JSON", value_parser = json_text)]
     payload: Option<Value>,
-    /// A name for people
+    /// Display name
     #[arg(long)]
     name: Option<String>,
-    /// A tag, again for more
+    /// Tag, may be repeated
     #[arg(long = "tag", value_name = "KEY=VALUE", value_parser = tag)]
     tags: Vec<(String, String)>,
-    /// What happens while earlier runs are going
+    /// Overlap policy: what happens to a fire while an earlier run is going
     #[arg(long, value_name = "POLICY", value_parser = words_of("overlap_policy"))]
     overlap: Option<String>,
-    /// What happens to missed fires
+    /// Catch-up policy: what happens to missed fires
     #[arg(long, value_name = "POLICY", value_parser = words_of("catchup_policy"))]
     catchup: Option<String>,
-    /// Do not fire yet
+    /// Create the schedule paused
     #[arg(long)]
     paused: bool,
 }
@@ -147,7 +147,7 @@ impl Schedules {
 async fn carry_out(api: Api, command: Command) -> Done {
     match command {
         Command::List(wanted) => return list(&api, wanted).await,
-        // Read before the connection is made.
+        // `run` handled it before connecting, because the body comes from a file.
         Command::Create(_) => {}
         Command::Get { schedule_id } => {
             show(&api, &api.get(&["schedules", &schedule_id], &[]).await?)?;

@@ -1,4 +1,4 @@
-//! `belfry workflows`: workflow versions over the API.
+//! `belfry workflows`: shows and publishes workflow versions over the API.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,33 +22,33 @@ pub(crate) struct Workflows {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Show a version
+    /// Show a version of a workflow
     Get {
-        /// Of which workflow
+        /// Id of the workflow
         workflow_id: String,
-        /// Which version
+        /// Version number
         version: u32,
     },
-    /// Publish a version; it never changes
+    /// Publish a version of a workflow; a published version never changes
     Publish(Publish),
 }
 
 #[derive(Args)]
 struct Publish {
-    /// Of which workflow
+    /// Id of the workflow
     workflow_id: String,
-    /// Which version
+    /// Version number
     version: u32,
     /// Read definition, target and completion from a file, or from standard input with -
     #[arg(long, value_name = "FILE", required_unless_present = "target")]
     file: Option<PathBuf>,
-    /// Where its runs are launched, such as '{"kind": "http", "url": "https://example.com/run"}'
+    /// Target of the runs, such as '{"kind": "http", "url": "https://example.com/run"}'
     #[arg(long, value_name = "JSON", value_parser = json_text)]
     target: Option<Value>,
-    /// What its target is given to run
+    /// Definition passed to the target
     #[arg(long, value_name = "JSON", value_parser = json_text)]
     definition: Option<Value>,
-    /// Its runs are done when their executor says so
+    /// Runs are done when their executor reports it, not at launch
     #[arg(long)]
     tracked: bool,
 }
@@ -97,7 +97,7 @@ impl Publish {
             None => json!({}),
         };
         let Some(fields) = body.as_object_mut() else {
-            return Err("the version is not a JSON object".to_owned());
+            return Err("the workflow version must be a JSON object".to_owned());
         };
         for (field, value) in [("target", &self.target), ("definition", &self.definition)] {
             if let Some(value) = value {

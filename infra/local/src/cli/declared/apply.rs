@@ -1,4 +1,4 @@
-//! `belfry plan` and `belfry apply`: what files would do, and doing it.
+//! `belfry plan` and `belfry apply`: show what files would change, and apply the changes.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::process::ExitCode;
@@ -16,45 +16,46 @@ use crate::cli::client::{Api, Connection, Done, Failure};
 use crate::cli::print_json;
 use crate::cli::table::plain;
 
-/// A declaration is sent so often: many schedules take several calls, and a pace.
+/// A limit on the calls for one set: a large set takes several, at the pace the API sets.
 const MAX_CALLS: usize = 200;
-/// So many calls in a row may bring nothing forward.
+/// Calls in a row without progress before giving up.
 const MAX_IDLE: usize = 3;
-/// No longer is waited for the next call.
+/// The longest wait before the next call.
 const MAX_WAIT_S: u64 = 60;
 
-/// Shows what files of schedules would change; exits with 2 if they would, 1 if something is wrong.
+/// Shows what applying files of schedules would change; exits with 2 if there are changes, 1 on an
+/// error.
 #[derive(Args)]
 pub(crate) struct Plan {
     #[command(flatten)]
     connection: Connection,
     #[command(flatten)]
     files: Files,
-    /// Count schedules of the set that the files leave out as to be deleted
+    /// Plan to delete the set's schedules that the files leave out
     #[arg(long)]
     prune: bool,
-    /// Also show what stays as it is
+    /// Also show unchanged schedules
     #[arg(long)]
     verbose: bool,
 }
 
-/// Brings the schedules of sets to what files declare.
+/// Applies files of schedules to their sets.
 #[derive(Args)]
 pub(crate) struct Apply {
     #[command(flatten)]
     connection: Connection,
     #[command(flatten)]
     files: Files,
-    /// Delete schedules of the set that the files leave out
+    /// Delete the set's schedules that the files leave out
     #[arg(long)]
     prune: bool,
-    /// So many deletes are meant; needed if they are most of a set, or more than 20
+    /// Allow this many deletions; required to delete most of a set or more than 20 schedules
     #[arg(long, value_name = "N")]
     allow_delete: Option<u32>,
-    /// Do not ask
+    /// Apply without asking for confirmation
     #[arg(long, short)]
     yes: bool,
-    /// Also show what stays as it is
+    /// Also show unchanged schedules
     #[arg(long)]
     verbose: bool,
 }
@@ -90,7 +91,9 @@ impl Apply {
     pub(crate) fn run(self) -> ExitCode {
         let asks = !self.yes;
         if asks && (self.files.takes_input() || !io::stdin().is_terminal()) {
-            return crate::cli::fail("nobody is there to be asked; say --yes");
+            return crate::cli::fail(
+                "stdin is not a terminal; pass --yes to apply without confirmation",
+            );
         }
         let wish = Wish {
             prune: self.prune,
@@ -153,12 +156,13 @@ async fn apply(api: Api, sets: Vec<Set>, wish: Wish) -> Done {
         }
     }
     if let Some(guard) = plans.iter().find_map(|plan| plan["guard"].as_str()) {
-        let words = "nothing was done; --allow-delete says how many are meant";
+        let words =
+            "nothing was applied; pass the number of deletions you intend with --allow-delete";
         return Err(Failure::Broken(plain(&format!("{guard}: {words}"))));
     }
     let is_change = plans.iter().any(|plan| verdict(plan).changes);
     if is_change && !wish.yes && !agreed()? {
-        return Err(Failure::Broken("nothing was done".to_owned()));
+        return Err(Failure::Broken("nothing was applied".to_owned()));
     }
     let mut answers = Vec::new();
     for (set, plan) in sets.iter().zip(plans) {
@@ -183,7 +187,8 @@ fn agreed() -> io::Result<bool> {
     Ok(matches!(line.trim(), "y" | "Y" | "yes"))
 }
 
-/// Sends a set until nothing is left to do. Each change builds on the revision the plan showed.
+/// Applies a set in repeated calls until nothing is left to do. Each change is conditional on the
+/// revision the plan showed.
 async fn bring(api: &Api, set: &Set, plan: &Value, wish: &Wish) -> Result<Value, Failure> {
     let mut body = set.body();
     let planned: Map<_, _> = items(plan, "schedules")
@@ -194,7 +199,7 @@ async fn bring(api: &Api, set: &Set, plan: &Value, wish: &Wish) -> Result<Value,
     body["planned"] = Value::Object(planned);
     let total = items(plan, "schedules").filter(|item| is_change(item)).count();
     let (mut before, mut idle) = (usize::MAX, 0);
-    // What was done by earlier calls, which the later ones find unchanged.
+    // Changes made by earlier calls, which later calls report as unchanged.
     let mut told = Map::new();
     for _ in 0..MAX_CALLS {
         let path = ["sets", set.name.as_str()];
@@ -221,14 +226,17 @@ async fn bring(api: &Api, set: &Set, plan: &Value, wish: &Wish) -> Result<Value,
         let wait = waits.min().unwrap_or(0).min(MAX_WAIT_S);
         tokio::time::sleep(Duration::from_secs(wait)).await;
     }
-    Err(Failure::Broken(format!("set {} is not done after {MAX_CALLS} calls", set.name)))
+    Err(Failure::Broken(format!(
+        "set {} is incomplete after {MAX_CALLS} calls; apply again to continue",
+        set.name
+    )))
 }
 
 fn is_change(item: &Value) -> bool {
     matches!(item["action"].as_str(), Some("create" | "update" | "delete"))
 }
 
-/// The last answer, with what earlier calls did.
+/// The last answer, with the changes that earlier calls made.
 fn merged(mut answer: Value, mut told: Map<String, Value>) -> Value {
     if let Some(schedules) = answer["schedules"].as_array_mut() {
         for item in schedules.iter_mut() {
@@ -242,7 +250,7 @@ fn merged(mut answer: Value, mut told: Map<String, Value>) -> Value {
     answer
 }
 
-/// Says what became of each change.
+/// Prints the result of each change.
 fn outcomes(answer: &Value) -> io::Result<()> {
     let mut done = 0;
     for item in items(answer, "workflows").chain(items(answer, "schedules")) {
@@ -261,7 +269,7 @@ fn outcomes(answer: &Value) -> io::Result<()> {
     crate::cli::print_line(&plain(&format!("set {set}: {done} done")))
 }
 
-/// A refusal that names places of the body, told by places of the files.
+/// Translates a refusal's places in the request body into places in the files.
 fn located(failure: Failure, set: &Set) -> Failure {
     let Failure::Refused(mut problem) = failure else { return failure };
     for error in problem["errors"].as_array_mut().into_iter().flatten() {

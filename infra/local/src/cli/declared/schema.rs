@@ -1,4 +1,4 @@
-//! `belfry schema`: the JSON Schema of a file of schedules, made from the API's own, for editors.
+//! `belfry schema`: the JSON Schema of a file of schedules, derived from the API's, for editors.
 
 use std::process::ExitCode;
 
@@ -33,7 +33,7 @@ fn schema() -> Value {
     let schedule = writable(of_api("DeclaredSchedule"));
     let workflow = of_api("DeclaredWorkflow");
     let named = |mut schema: Value, id: &str| {
-        // Its name stands in front of it.
+        // The id is the map's key, so it is not a field.
         if let Some(fields) = schema["properties"].as_object_mut() {
             fields.remove(id);
         }
@@ -79,8 +79,8 @@ fn schema() -> Value {
     relinked(text)
 }
 
-/// What a file may say of a schedule: not what is only read, and nothing that defaults may say for
-/// it is required.
+/// The fields a file may give a schedule: without read-only fields, and without a required field
+/// that `defaults` may supply.
 fn writable(mut schema: Value) -> Value {
     if let Some(fields) = schema["properties"].as_object_mut() {
         fields.retain(|name, _| name == "schedule_id" || !is_read_only(name));
@@ -96,7 +96,7 @@ fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/$defs/{name}")})
 }
 
-/// References into the API's document become references into this one.
+/// Rewrites references into the API's document as references into this schema.
 fn relinked(value: Value) -> Value {
     match value {
         Value::String(text) => Value::from(text.replace("#/components/schemas/", "#/$defs/")),

@@ -1,4 +1,5 @@
-//! `belfry export`, `adopt` and `release`: a set as a file, and schedules made by hand.
+//! `belfry export`, `adopt` and `release`: print a set as a file; add schedules to a set or remove
+//! them from it.
 
 use std::process::ExitCode;
 
@@ -17,33 +18,33 @@ use crate::cli::{print_json, print_line};
 pub(crate) struct Export {
     #[command(flatten)]
     connection: Connection,
-    /// Which; all your sets are listed if not given
+    /// Name of the set; lists all your sets if not given
     #[arg(long)]
     set: Option<SetName>,
 }
 
-/// Takes schedules made by hand into a set, without changing them.
+/// Adds existing schedules to a set without changing them.
 #[derive(Args)]
 pub(crate) struct Adopt {
     #[command(flatten)]
     connection: Connection,
-    /// Into which set
+    /// Name of the set
     #[arg(long)]
     set: SetName,
-    /// Which schedules
+    /// Ids of the schedules
     #[arg(required = true)]
     schedule_ids: Vec<String>,
 }
 
-/// Lets schedules go from a set; they stay, and are by hand again.
+/// Removes schedules from a set without deleting them.
 #[derive(Args)]
 pub(crate) struct Release {
     #[command(flatten)]
     connection: Connection,
-    /// From which set
+    /// Name of the set
     #[arg(long)]
     set: SetName,
-    /// Which schedules
+    /// Ids of the schedules
     #[arg(required = true)]
     schedule_ids: Vec<String>,
 }
@@ -88,7 +89,7 @@ async fn export(api: Api, set: Option<SetName>) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A set without what is empty in it.
+/// A set without its empty fields.
 pub(super) fn told(export: &Value) -> Value {
     let mut told = json!({});
     for field in ["set", "defaults", "workflows", "schedules"] {

@@ -1,4 +1,4 @@
-//! A plan, as a person reads it.
+//! Prints a plan for people.
 
 use std::io;
 
@@ -7,10 +7,10 @@ use serde_json::Value;
 use crate::cli::print_line;
 use crate::cli::table::{plain, shown};
 
-/// Longer values are cut: a payload is not read in a diff.
+/// Longer values are cut: a diff is no place to read a payload.
 const MAX_VALUE: usize = 100;
 
-/// Prints what a plan would do, or did.
+/// Prints what a plan would change, or what an apply changed.
 pub(super) fn print(plan: &Value, verbose: bool) -> io::Result<()> {
     print_line(&format!("set {}", plain(&shown(&plan["set"]))))?;
     for workflow in items(plan, "workflows") {
@@ -27,7 +27,7 @@ pub(super) fn print(plan: &Value, verbose: bool) -> io::Result<()> {
             continue;
         }
         head(&action, &shown(&schedule["schedule_id"]), schedule)?;
-        // What is made is told by when it runs; its fields are in the file.
+        // For a new schedule show its next runs; its fields are in the file.
         if action == "update" {
             for change in items(schedule, "changes") {
                 let (old, new) = (value(&change["old"]), value(&change["new"]));
@@ -84,7 +84,8 @@ fn head(action: &str, name: &str, item: &Value) -> io::Result<()> {
         Some(message) => format!(": {message}"),
         None => String::new(),
     };
-    let action = if action == "undeclared" { "not declared; --prune deletes it" } else { action };
+    let action =
+        if action == "undeclared" { "not in the files; --prune deletes it" } else { action };
     print_line(&plain(&format!("  {sign} {name}  {action}{became}{message}")))
 }
 
@@ -100,13 +101,13 @@ fn value(value: &Value) -> String {
     }
 }
 
-/// What is to be done about a plan, and whether something is wrong with it.
+/// Whether a plan contains changes, and whether it contains problems.
 pub(super) struct Verdict {
     pub(super) changes: bool,
     pub(super) problems: bool,
 }
 
-/// Looks at every part of a plan.
+/// Examines every part of a plan.
 pub(super) fn verdict(plan: &Value) -> Verdict {
     let is = |item: &Value, field: &str, words: &[&str]| {
         item[field].as_str().is_some_and(|word| words.contains(&word))
