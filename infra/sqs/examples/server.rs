@@ -1,5 +1,5 @@
-//! The embedded SQS on its own: `server <file> [port]` serves the queues kept in that file, and
-//! says where.
+//! The embedded SQS on its own: `server <file> [port]` serves the queues stored in that file, and
+//! prints its URL.
 
 use std::error::Error;
 use std::path::Path;

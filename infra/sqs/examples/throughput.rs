@@ -1,5 +1,5 @@
-//! How fast the queues are: `cargo run --release --example throughput` sends, receives and deletes
-//! messages one by one and in tens, without a transport and through the real client.
+//! Measures the queues' throughput: `cargo run --release --example throughput` sends, receives and
+//! deletes messages one by one and in tens, without a transport and through the real client.
 
 use std::error::Error;
 use std::path::Path;
@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// About what a run weighs on its way to a launcher.
+/// About the size of a fire's message to a launcher.
 const BODY_BYTES: usize = 500;
 const MESSAGES: usize = 10_000;
 
@@ -55,7 +55,7 @@ async fn behind_a_backlog(sqs: &Sqs, waiting: usize) -> Outcome<f64> {
 async fn through_the_sdk(sqs: Sqs) -> Outcome<f64> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let client = client(&format!("http://{}", listener.local_addr()?));
-    // Its own thread, as `belfry dev` has it.
+    // In a thread of its own, as in `belfry dev`.
     std::thread::spawn(move || -> std::io::Result<()> {
         let listener = listener.into_std()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

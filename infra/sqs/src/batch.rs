@@ -1,4 +1,4 @@
-//! Batches: what every batch has to keep to, and how its entries fail one by one.
+//! Batches: the rules for every batch, and how single entries fail.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,8 @@ use crate::refusal::{Kind, Refusal};
 const MAX_ENTRIES: usize = 10;
 const MAX_ID: usize = 80;
 
-/// Refuses a batch whose entries cannot be told apart. `entry` is their name in the service model.
+/// Refuses a batch that is empty, too large, or has invalid or repeated ids. `entry` is the
+/// entries' name in the service model.
 pub(crate) fn check_ids(ids: &[&str], entry: &str) -> Result<(), Refusal> {
     if ids.is_empty() {
         let message = format!("There should be at least one {entry} in the request.");
@@ -40,7 +41,7 @@ fn is_id(id: &str) -> bool {
         && id.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
 }
 
-/// The outcome of a batch, entry by entry.
+/// The result of a batch, entry by entry.
 #[derive(Debug, Default)]
 pub(crate) struct Outcomes {
     successful: Vec<Value>,
@@ -48,8 +49,8 @@ pub(crate) struct Outcomes {
 }
 
 impl Outcomes {
-    /// Notes how an entry ended. A refusal is the entry's own; a fault of the endpoint is given
-    /// back, to end the batch.
+    /// Records the result of an entry. A refusal belongs to the entry; a fault of the endpoint is
+    /// returned, to end the batch.
     pub(crate) fn note(
         &mut self,
         id: &str,
@@ -66,8 +67,8 @@ impl Outcomes {
         Ok(())
     }
 
-    /// The batch's answer. `Failed` is there only when something did: its presence is what callers
-    /// test.
+    /// The batch's answer. `Failed` is present only if an entry failed, because callers test its
+    /// presence.
     pub(crate) fn answer(self) -> Value {
         let mut answer = json!({ "Successful": self.successful });
         if !self.failed.is_empty() {

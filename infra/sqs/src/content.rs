@@ -1,4 +1,5 @@
-//! Content: what a message may say, how much of it, and the digests that prove it arrived.
+//! Content: what a message may contain, how large it may be, and the digests that prove it arrived
+//! intact.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::refusal::{Kind, Refusal};
 
-/// Attributes by name. The order is the one AWS digests them in.
+/// Attributes by name, in the order in which AWS digests them.
 pub(crate) type Attributes = BTreeMap<String, Attribute>;
 
-/// One attribute of a message, as it travels.
+/// One attribute of a message, as sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct Attribute {
@@ -35,7 +36,7 @@ impl Attribute {
         self.data_type == "Binary" || self.data_type.starts_with("Binary.")
     }
 
-    /// What the value is made of. A value that does not decode is empty, which the check refuses.
+    /// The bytes of the value. A value that does not decode is empty, which the check refuses.
     fn bytes(&self) -> Vec<u8> {
         let value = if self.is_binary() { &self.binary_value } else { &self.string_value };
         match value {
@@ -46,7 +47,7 @@ impl Attribute {
     }
 }
 
-/// Refuses a body that is empty or has characters XML 1.0 cannot carry, as AWS does to this day.
+/// Refuses an empty body, and characters that XML 1.0 cannot represent, as AWS still does.
 pub(crate) fn check_body(body: Option<&str>) -> Result<&str, Refusal> {
     let body = body.filter(|body| !body.is_empty());
     let body = body.ok_or_else(|| Refusal::parameter_missing("MessageBody"))?;
@@ -62,7 +63,7 @@ fn is_allowed(character: char) -> bool {
     matches!(character, '\t' | '\n' | '\r' | ' '..='\u{FFFD}' | '\u{10000}'..)
 }
 
-/// Refuses attributes AWS would refuse.
+/// Refuses attributes that AWS would refuse.
 pub(crate) fn check_attributes(attributes: &Attributes) -> Result<(), Refusal> {
     let invalid = |message: String| Err(Refusal::new(Kind::InvalidParameterValue, message));
     if attributes.len() > MAX_ATTRIBUTES {
@@ -107,7 +108,7 @@ fn is_name(name: &str) -> bool {
         && !name.contains("..")
 }
 
-/// What a message weighs against the limits: its body, and of each attribute name, type and value.
+/// A message's size against the limits: its body, and the name, type and value of each attribute.
 pub(crate) fn weight(body: &str, attributes: &Attributes) -> usize {
     let attributes: usize = attributes
         .iter()
@@ -121,8 +122,8 @@ pub(crate) fn digest_of_body(body: &str) -> String {
     format!("{:x}", md5::compute(body))
 }
 
-/// The digest of attributes: every name, type and value with its length before it, in the order of
-/// the names. There is none without attributes.
+/// The digest of the attributes: every name, type and value preceded by its length, in the order of
+/// the names. Without attributes there is none.
 pub(crate) fn digest_of_attributes(attributes: &Attributes) -> Option<String> {
     const TEXT: u8 = 1;
     const BINARY: u8 = 2;
@@ -184,7 +185,7 @@ mod tests {
 
     #[test]
     fn the_digest_covers_every_name_type_and_value_in_order() {
-        // Worked out by hand from the algorithm in the SQS developer guide.
+        // Computed by hand from the algorithm in the SQS developer guide.
         let spelled = b"\0\0\0\x01a\0\0\0\x06String\x01\0\0\0\x02hi\0\0\0\x01b\0\0\0\x06Binary\x02\0\0\0\x01\xff";
         let binary = Attribute {
             data_type: "Binary".into(),

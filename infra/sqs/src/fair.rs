@@ -1,7 +1,8 @@
-//! Fair queues: a group with a crowd of messages does not keep the others waiting.
+//! Fair queues: a group with many messages does not delay the other groups.
 //!
-//! Amazon serves quiet groups first while one takes more than its share, without saying how exactly.
-//! Here the groups of a backlog take turns, and what is left of a call goes to whoever waited longest.
+//! Amazon serves quiet groups first while one group takes more than its share, without documenting
+//! how exactly. Here the groups of a backlog take turns, and the rest of a call goes to the
+//! messages that have waited longest.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -11,10 +12,11 @@ use rusqlite::Connection;
 use crate::messages::{self, Message};
 use crate::refusal::Refusal;
 
-/// Groups looked at in one call: with more of them, the next call goes on where this one ends.
+/// Groups examined in one call; if there are more, the next call continues after the last one.
 const MAX_LOOKED_AT: usize = 64;
 
-/// Whose turn was last, by queue. Forgotten with the process: then the turns begin anew.
+/// The group that had the last turn, by queue. Kept in memory only: after a restart the turns begin
+/// anew.
 #[derive(Debug, Default)]
 pub(crate) struct Turns(Mutex<HashMap<i64, String>>);
 
@@ -40,14 +42,14 @@ pub(crate) fn receivable(
     Ok(chosen)
 }
 
-/// Whether there may be others behind those of one group.
+/// Whether messages of other groups may wait behind those of one group.
 fn is_crowded(oldest: &[Message], most: i64) -> bool {
     let mut seen = HashSet::new();
     let mut grouped = oldest.iter().filter_map(|message| message.group_id.as_deref());
     oldest.len() as i64 == most && grouped.any(|group| !seen.insert(group) || most == 1)
 }
 
-/// The oldest message of each group behind `last`, once around. Messages without a group come
+/// The oldest message of each group after `last`, once around. Messages without a group come
 /// between the last group and the first.
 fn in_turn(
     store: &Connection,

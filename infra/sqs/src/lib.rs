@@ -1,15 +1,18 @@
-//! An embedded SQS for one machine: standard queues, durable in SQLite, on a clock you can move.
+//! An embedded SQS for one machine: standard queues, durable in SQLite, on a clock that tests can
+//! move.
 //!
 //! It speaks AWS JSON 1.0, so the real `aws-sdk-sqs` client is its only intended caller; production
-//! is Amazon SQS. What it keeps more strictly than Amazon does: a delayed message is receivable at
-//! exactly its instant and not before, a message is delivered twice only when its visibility ran out,
-//! and message groups take turns whenever there is a backlog (a fair queue).
+//! uses Amazon SQS. It is stricter than Amazon in three ways: a delayed message is receivable at
+//! exactly its instant and not before, a message is delivered twice only after its visibility
+//! timeout ended, and message groups take turns whenever there is a backlog (a fair queue).
 //!
-//! What it leaves out: FIFO queues, permissions and encryption (their attributes are kept without
-//! effect), the limit of 120,000 messages in flight, and the minute Amazon asks for between two
-//! purges, or before a deleted queue's name is used again. Its file is for one process at a time.
+//! Not implemented: FIFO queues, permissions and encryption (their attributes are stored without
+//! effect), the limit of 120,000 messages in flight, and the minute Amazon requires between two
+//! purges or before a deleted queue's name is used again. Only one process at a time may use the
+//! file.
 //!
-//! [`Sqs::handle`] answers one call and knows no transport; [`serve`] puts it behind HTTP.
+//! [`Sqs::handle`] answers one call and is independent of the transport; [`serve`] serves it over
+//! HTTP.
 //!
 //! ```
 //! # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

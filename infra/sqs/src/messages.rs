@@ -1,4 +1,4 @@
-//! Messages at rest: the rows, and every way they come, move and go.
+//! Stored messages: the rows, and every way they are inserted, moved and deleted.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -6,11 +6,11 @@ use crate::refusal::Refusal;
 
 type Stored<T> = Result<T, Refusal>;
 
-/// A message about to be kept.
+/// A message to be stored.
 #[derive(Debug)]
 pub(crate) struct NewMessage<'a> {
     pub(crate) body: &'a str,
-    /// JSON, if there are any.
+    /// JSON, if the message has attributes.
     pub(crate) attributes: Option<String>,
     pub(crate) group_id: Option<&'a str>,
     pub(crate) trace: Option<&'a str>,
@@ -18,7 +18,7 @@ pub(crate) struct NewMessage<'a> {
     pub(crate) visible_at: i64,
 }
 
-/// A message as it lies in a queue.
+/// A message stored in a queue.
 #[derive(Debug)]
 pub(crate) struct Message {
     pub(crate) seq: i64,
@@ -26,7 +26,7 @@ pub(crate) struct Message {
     pub(crate) first_received_at: Option<i64>,
     pub(crate) receives: i64,
     pub(crate) receives_here: i64,
-    /// The name of the queue that gave it up.
+    /// The name of the queue that moved it to this dead-letter queue.
     pub(crate) dead_letter_source: Option<String>,
     pub(crate) group_id: Option<String>,
     pub(crate) trace: Option<String>,
@@ -34,7 +34,7 @@ pub(crate) struct Message {
     pub(crate) body: String,
 }
 
-/// How a message stands towards those who once received it.
+/// A message's state, as its earlier receivers' receipts depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Holding {
     pub(crate) queue: i64,
@@ -52,7 +52,7 @@ pub(crate) struct Counts {
 }
 
 impl Message {
-    /// Derived, not drawn: the same on every run, and as unique as the sequence.
+    /// Derived from the sequence number, not random: the same on every run, and unique.
     pub(crate) fn id(seq: i64) -> String {
         uuid(&format!("message {seq}"))
     }
@@ -64,7 +64,7 @@ pub(crate) fn uuid(name: &str) -> String {
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
-/// Keeps a message, and tells its place in the sequence.
+/// Stores a message and returns its sequence number.
 pub(crate) fn insert(store: &Connection, queue: i64, message: &NewMessage<'_>) -> Stored<i64> {
     const INSERT: &str = "INSERT INTO messages
         (queue, visible_at, sent_at, group_id, trace, attributes, body)
@@ -83,7 +83,7 @@ macro_rules! columns {
     };
 }
 
-/// The message of a group, or of none, that has waited longest of those that may be received.
+/// The message of a group, or of no group, that has been receivable longest.
 pub(crate) fn oldest_of(
     store: &Connection,
     queue: i64,
@@ -97,7 +97,7 @@ pub(crate) fn oldest_of(
     Ok(store.prepare_cached(SELECT)?.query_row(params![queue, group, now], read).optional()?)
 }
 
-/// The next group of a queue, in the order of their names.
+/// The next group of a queue, in the order of names.
 pub(crate) fn group_after(store: &Connection, queue: i64, last: &str) -> Stored<Option<String>> {
     const SELECT: &str = "SELECT group_id FROM messages WHERE queue = ? AND group_id > ?
         ORDER BY group_id LIMIT 1";
@@ -107,7 +107,7 @@ pub(crate) fn group_after(store: &Connection, queue: i64, last: &str) -> Stored<
         .optional()?)
 }
 
-/// The messages that may be received at `now`, those that have waited longest first.
+/// The messages receivable at `now`, longest waiting first.
 pub(crate) fn receivable(
     store: &Connection,
     queue: i64,
@@ -136,13 +136,13 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Message> {
     })
 }
 
-/// When the queue will next have something to receive that it has not at `now`.
+/// When the queue's next message, not receivable at `now`, becomes receivable.
 pub(crate) fn next_visible_at(store: &Connection, queue: i64, now: i64) -> Stored<Option<i64>> {
     const SELECT: &str = "SELECT min(visible_at) FROM messages WHERE queue = ? AND visible_at > ?";
     Ok(store.prepare_cached(SELECT)?.query_row([queue, now], |row| row.get(0))?)
 }
 
-/// Hands a message to a receiver until `visible_at`.
+/// Marks a message as received until `visible_at`.
 pub(crate) fn take(store: &Connection, seq: i64, now: i64, visible_at: i64) -> Stored<()> {
     const UPDATE: &str = "UPDATE messages SET visible_at = ?3, received_at = ?2,
             first_received_at = coalesce(first_received_at, ?2),
@@ -167,7 +167,7 @@ pub(crate) fn bury(
     Ok(())
 }
 
-/// Sends a message afresh to another queue: a new id, a new age, never received.
+/// Sends a copy to another queue as a new message: a new id, a new age, never received.
 pub(crate) fn resend(store: &Connection, seq: i64, target: i64, now: i64) -> Stored<()> {
     const INSERT: &str = "INSERT INTO messages
             (queue, visible_at, sent_at, group_id, trace, attributes, body)
@@ -201,7 +201,7 @@ pub(crate) fn delete(store: &Connection, seq: i64) -> Stored<()> {
     Ok(())
 }
 
-/// Drops every message of a queue, in flight or not.
+/// Deletes every message of a queue, in flight or not.
 pub(crate) fn delete_all(store: &Connection, queue: i64) -> Stored<()> {
     store.prepare_cached("DELETE FROM messages WHERE queue = ?")?.execute([queue])?;
     Ok(())

@@ -1,7 +1,7 @@
-//! Moves: a dead-letter queue's messages sent back to where they came from, or elsewhere.
+//! Moves: sends a dead-letter queue's messages back to their source, or to another queue.
 //!
-//! A move is done when its call returns. The pace a caller asks for is noted but not kept: there is
-//! nobody on one machine whom a burst could hurt.
+//! A move is complete when its call returns. The requested rate is stored but not applied: on one
+//! machine a burst harms no receiver.
 
 use rusqlite::{Connection, Row, params};
 use serde::Deserialize;
@@ -30,11 +30,11 @@ struct ListMessageMoveTasks {
 const MAX_RATE: i64 = 500;
 const MAX_RESULTS: i64 = 10;
 
-/// How many messages one commit moves; between commits others get at the store.
+/// Messages moved per commit; other calls can use the store between commits.
 const STEP: i64 = 100;
 
-/// AWS's word for a message that was sent to the dead-letter queue directly, or whose source is
-/// deleted.
+/// AWS's failure reason for a message that was sent to the dead-letter queue directly, or whose
+/// source queue is deleted.
 const NO_SOURCE: &str = "CouldNotDetermineMessageSource";
 
 /// `StartMessageMoveTask`.
@@ -74,7 +74,7 @@ pub(crate) fn start(call: &Call<'_>) -> Result<Value, Refusal> {
         moved += step.moved;
         failure = step.failure;
         if step.moved == 0 {
-            // A receiver was quicker: what is left is in its hands.
+            // A receiver took the remaining messages first.
             break;
         }
     }
@@ -83,7 +83,7 @@ pub(crate) fn start(call: &Call<'_>) -> Result<Value, Refusal> {
     Ok(json!({ "TaskHandle": handle(task) }))
 }
 
-/// `ListMessageMoveTasks`, the latest first.
+/// `ListMessageMoveTasks`, latest first.
 pub(crate) fn list(call: &Call<'_>) -> Result<Value, Refusal> {
     const SELECT: &str = "SELECT id, destination, rate, started_at, moved, to_move, failure
         FROM move_tasks WHERE source = ? ORDER BY id DESC LIMIT ?";
@@ -104,7 +104,7 @@ pub(crate) fn list(call: &Call<'_>) -> Result<Value, Refusal> {
     })
 }
 
-/// What one commit of a move came to.
+/// The result of one commit of a move.
 struct Step {
     moved: i64,
     reached: Vec<String>,

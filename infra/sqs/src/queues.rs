@@ -1,4 +1,4 @@
-//! Queues: made, found, described, changed, emptied and deleted.
+//! Queues: create, find, describe, change, purge and delete.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::refusal::{Kind, Refusal};
 use crate::settings::{self, Settings};
 use crate::sqs::{Call, name_in_url};
 
-/// A queue as the store knows it.
+/// A stored queue.
 #[derive(Debug)]
 pub(crate) struct Queue {
     pub(crate) id: i64,
@@ -29,12 +29,12 @@ pub(crate) struct Queue {
 struct CreateQueue {
     queue_name: Option<String>,
     attributes: Option<BTreeMap<String, String>>,
-    /// The one parameter the service model writes small.
+    /// The only parameter in lower case in the service model.
     #[serde(rename = "tags")]
     tags: Option<BTreeMap<String, String>>,
 }
 
-/// Every request that names one queue and says little more.
+/// Every request that names one queue and little else.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct OfQueue {
@@ -57,7 +57,7 @@ struct ListQueues {
 const MAX_NAME: usize = 80;
 const MAX_LISTED: usize = 1000;
 
-/// `CreateQueue`. Made twice with the same attributes, it is made once.
+/// `CreateQueue`. Repeating it with the same attributes changes nothing.
 pub(crate) fn create(call: &Call<'_>) -> Result<Value, Refusal> {
     let request: CreateQueue = call.request()?;
     let name = request.queue_name.ok_or_else(|| Refusal::parameter_missing("QueueName"))?;
@@ -87,7 +87,7 @@ pub(crate) fn create(call: &Call<'_>) -> Result<Value, Refusal> {
     Ok(json!({ "QueueUrl": call.url_of(&name) }))
 }
 
-/// `DeleteQueue`, with all its messages.
+/// `DeleteQueue`, including its messages.
 pub(crate) fn delete(call: &Call<'_>) -> Result<Value, Refusal> {
     let request: OfQueue = call.request()?;
     let name = name_in_url(request.queue_url.as_deref())?;
@@ -97,7 +97,7 @@ pub(crate) fn delete(call: &Call<'_>) -> Result<Value, Refusal> {
         store.execute("DELETE FROM queues WHERE id = ?", [queue.id])?;
         Ok(())
     })?;
-    // Whoever polls it learns that it is gone.
+    // Wakes the waiting polls, which then find the queue deleted.
     call.shared().wakes.ring(name);
     Ok(json!({}))
 }
@@ -132,7 +132,7 @@ pub(crate) fn list(call: &Call<'_>) -> Result<Value, Refusal> {
     if !names.is_empty() {
         listed["QueueUrls"] = names.iter().map(|name| call.url_of(name)).collect();
     }
-    // Pages are for those who asked for pages.
+    // The answer is paged only if the caller asked for pages.
     if let Some(last) = names.last().filter(|_| more && request.max_results.is_some()) {
         listed["NextToken"] = json!(BASE64.encode(last));
     }
@@ -196,7 +196,8 @@ pub(crate) fn set_attributes(call: &Call<'_>) -> Result<Value, Refusal> {
     Ok(json!({}))
 }
 
-/// `PurgeQueue`. AWS allows one a minute; here, as many as a test wants.
+/// `PurgeQueue`. AWS allows one a minute; there is no such limit here, so that tests may purge
+/// often.
 pub(crate) fn purge(call: &Call<'_>) -> Result<Value, Refusal> {
     let request: OfQueue = call.request()?;
     let name = name_in_url(request.queue_url.as_deref())?;
@@ -274,7 +275,7 @@ pub(crate) fn find_optional(store: &Connection, name: &str) -> Result<Option<Que
     Ok(store.prepare_cached(SELECT)?.query_row([name], Queue::read).optional()?)
 }
 
-/// The queues that give up their messages to this one.
+/// The queues whose dead letters go to this one.
 pub(crate) fn sources_of(store: &Connection, target: &str) -> Result<Vec<String>, Refusal> {
     let mut sources = Vec::new();
     for name in names(store)? {

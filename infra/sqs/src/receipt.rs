@@ -1,4 +1,4 @@
-//! Receipts: what a receiver holds to settle a message, good until the message is received again.
+//! Receipts: identify one reception of a message; valid until the message is received again.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -8,18 +8,18 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 pub(crate) struct Receipt {
     pub(crate) queue: i64,
     pub(crate) seq: i64,
-    /// The message's count of receptions, this one included.
+    /// The message's count of receptions, including this one.
     pub(crate) receives: i64,
 }
 
 impl Receipt {
-    /// The handle the receiver is given.
+    /// The handle given to the receiver.
     pub(crate) fn to_handle(self) -> String {
         let plain = format!("{}.{}.{}", self.queue, self.seq, self.receives);
         BASE64.encode(format!("{plain}.{}", seal(&plain)))
     }
 
-    /// The receipt behind a handle, if we ever wrote it.
+    /// The receipt of a handle, if this endpoint issued it.
     pub(crate) fn from_handle(handle: &str) -> Option<Self> {
         let sealed = String::from_utf8(BASE64.decode(handle).ok()?).ok()?;
         let (plain, mark) = sealed.rsplit_once('.')?;
@@ -31,7 +31,7 @@ impl Receipt {
     }
 }
 
-/// Not a secret: it only tells a handle from something that looks like one.
+/// A checksum, not a secret: it only tells a handle from arbitrary text.
 fn seal(plain: &str) -> String {
     format!("{:x}", md5::compute(format!("receipt {plain}")))
 }

@@ -1,8 +1,8 @@
-//! Receiving: messages are taken in the order they became visible, as far as that is fair, and a poll
-//! waits for the first.
+//! Receiving: messages are delivered in the order they became visible, as far as that is fair, and
+//! a poll waits for the first.
 //!
-//! Two things happen to a message only when somebody tries to receive it, as on AWS: one that
-//! outlived its retention is dropped, and one received too often goes to the dead-letter queue.
+//! As on AWS, two things happen only when a receiver reaches the message: a message older than its
+//! retention is deleted, and one received too often is moved to the dead-letter queue.
 
 use chrono::{DateTime, TimeDelta};
 use rusqlite::Connection;
@@ -25,7 +25,7 @@ struct ReceiveMessage {
     max_number_of_messages: Option<i64>,
     visibility_timeout: Option<i64>,
     wait_time_seconds: Option<i64>,
-    /// The older name of the next.
+    /// The older name of the next field.
     attribute_names: Option<Vec<String>>,
     message_system_attribute_names: Option<Vec<String>>,
     message_attribute_names: Option<Vec<String>>,
@@ -33,7 +33,7 @@ struct ReceiveMessage {
 
 const MAX_MESSAGES: i64 = 10;
 
-/// Every call here is by the same caller.
+/// All calls come from the same caller.
 const SENDER: &str = "AIDAIENQZJOLO23YVJ4VO";
 
 /// `ReceiveMessage`.
@@ -66,7 +66,8 @@ pub(crate) async fn receive(call: &Call<'_>) -> Result<Value, Refusal> {
             return Ok(json!({ "Messages": messages }));
         }
         if attempt.dropped_some {
-            // There may be good ones behind those. Others get their turn at the store meanwhile.
+            // Deliverable messages may wait behind the expired and buried ones. Look again in a new
+            // transaction, so that other calls can use the store in between.
             tokio::task::yield_now().await;
             continue;
         }
@@ -83,18 +84,18 @@ pub(crate) async fn receive(call: &Call<'_>) -> Result<Value, Refusal> {
     }
 }
 
-/// What one look into the queue came to.
+/// The result of one look into the queue.
 struct Attempt {
     taken: Vec<(Receipt, Message)>,
-    /// The dead-letter queue, if it got something.
+    /// The dead-letter queue, if a message moved there.
     buried_in: Option<String>,
-    /// Whether messages were passed over for good.
+    /// Whether messages expired or moved, so that the look may have missed deliverable ones.
     dropped_some: bool,
     next_visible_at: Option<i64>,
     wait_seconds: i64,
 }
 
-/// What becomes of a message somebody tries to receive.
+/// What to do with a message that a receiver reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Deliver,
@@ -111,7 +112,8 @@ fn attempt(
 ) -> Result<Attempt, Refusal> {
     let settings = &queue.settings;
     let redrive = settings.redrive();
-    // A policy whose queue was deleted buries nothing: messages stay where they can be found.
+    // If the dead-letter queue was deleted, the policy has no effect: messages stay where they can
+    // be found.
     let target = match &redrive {
         Some(redrive) => queues::find_optional(store, &redrive.target)?,
         None => None,
@@ -197,7 +199,7 @@ impl ReceiveMessage {
         )
     }
 
-    /// The message as its receiver sees it.
+    /// The message in the form its receiver gets.
     fn render(&self, call: &Call<'_>, receipt: Receipt, message: &Message) -> Value {
         let mut rendered = json!({
             "MessageId": Message::id(message.seq),

@@ -1,4 +1,4 @@
-//! Refusals: the answers that are not a result, with the names and words Amazon SQS uses.
+//! Refusals: errors with Amazon SQS's names and messages.
 
 use std::fmt::Display;
 
@@ -6,14 +6,14 @@ use serde_json::json;
 
 use crate::sqs::Reply;
 
-/// Why a call, or one entry of a batch, was not carried out.
+/// Why a call, or one entry of a batch, was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
     kind: Kind,
     message: String,
 }
 
-/// The error shapes of the service model, and the common ones of every AWS service.
+/// The error shapes of the service model, and those common to all AWS services.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     BatchEntryIdsNotDistinct,
@@ -37,73 +37,62 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The JSON protocol's shape, and the older query protocol's code. The SDK tells errors apart
-    /// by the second, which travels in a header.
-    fn names(self) -> (&'static str, &'static str) {
+    /// The error's shape in the JSON protocol.
+    fn shape(self) -> &'static str {
         match self {
-            Kind::BatchEntryIdsNotDistinct => (
-                "com.amazonaws.sqs#BatchEntryIdsNotDistinct",
-                "AWS.SimpleQueueService.BatchEntryIdsNotDistinct",
-            ),
-            Kind::BatchRequestTooLong => (
-                "com.amazonaws.sqs#BatchRequestTooLong",
-                "AWS.SimpleQueueService.BatchRequestTooLong",
-            ),
-            Kind::EmptyBatchRequest => {
-                ("com.amazonaws.sqs#EmptyBatchRequest", "AWS.SimpleQueueService.EmptyBatchRequest")
-            }
-            Kind::InternalFailure => {
-                ("com.amazon.coral.service#InternalFailure", "InternalFailure")
-            }
-            Kind::InvalidAction => {
-                ("com.amazon.coral.service#UnknownOperationException", "InvalidAction")
-            }
-            Kind::InvalidAttributeName => {
-                ("com.amazonaws.sqs#InvalidAttributeName", "InvalidAttributeName")
-            }
-            Kind::InvalidAttributeValue => {
-                ("com.amazonaws.sqs#InvalidAttributeValue", "InvalidAttributeValue")
-            }
-            Kind::InvalidBatchEntryId => (
-                "com.amazonaws.sqs#InvalidBatchEntryId",
-                "AWS.SimpleQueueService.InvalidBatchEntryId",
-            ),
-            Kind::InvalidMessageContents => {
-                ("com.amazonaws.sqs#InvalidMessageContents", "InvalidMessageContents")
-            }
+            Kind::BatchEntryIdsNotDistinct => "com.amazonaws.sqs#BatchEntryIdsNotDistinct",
+            Kind::BatchRequestTooLong => "com.amazonaws.sqs#BatchRequestTooLong",
+            Kind::EmptyBatchRequest => "com.amazonaws.sqs#EmptyBatchRequest",
+            Kind::InternalFailure => "com.amazon.coral.service#InternalFailure",
+            Kind::InvalidAction => "com.amazon.coral.service#UnknownOperationException",
+            Kind::InvalidAttributeName => "com.amazonaws.sqs#InvalidAttributeName",
+            Kind::InvalidAttributeValue => "com.amazonaws.sqs#InvalidAttributeValue",
+            Kind::InvalidBatchEntryId => "com.amazonaws.sqs#InvalidBatchEntryId",
+            Kind::InvalidMessageContents => "com.amazonaws.sqs#InvalidMessageContents",
             Kind::InvalidParameterValue => {
-                ("com.amazon.coral.service#InvalidParameterValueException", "InvalidParameterValue")
+                "com.amazon.coral.service#InvalidParameterValueException"
             }
-            Kind::MissingParameter => {
-                ("com.amazon.coral.service#MissingRequiredParameterException", "MissingParameter")
+            Kind::MissingParameter => "com.amazon.coral.service#MissingRequiredParameterException",
+            Kind::QueueDoesNotExist => "com.amazonaws.sqs#QueueDoesNotExist",
+            Kind::QueueNameExists => "com.amazonaws.sqs#QueueNameExists",
+            Kind::ReceiptHandleIsInvalid => "com.amazonaws.sqs#ReceiptHandleIsInvalid",
+            Kind::ResourceNotFound => "com.amazonaws.sqs#ResourceNotFoundException",
+            Kind::Serialization => "com.amazon.coral.service#SerializationException",
+            Kind::TooManyEntriesInBatchRequest => "com.amazonaws.sqs#TooManyEntriesInBatchRequest",
+            Kind::UnsupportedOperation => "com.amazonaws.sqs#UnsupportedOperation",
+        }
+    }
+
+    /// The error's code in the older query protocol, sent in a header: the SDK tells errors apart
+    /// by it.
+    fn code(self) -> &'static str {
+        match self {
+            Kind::BatchEntryIdsNotDistinct => "AWS.SimpleQueueService.BatchEntryIdsNotDistinct",
+            Kind::BatchRequestTooLong => "AWS.SimpleQueueService.BatchRequestTooLong",
+            Kind::EmptyBatchRequest => "AWS.SimpleQueueService.EmptyBatchRequest",
+            Kind::InternalFailure => "InternalFailure",
+            Kind::InvalidAction => "InvalidAction",
+            Kind::InvalidAttributeName => "InvalidAttributeName",
+            Kind::InvalidAttributeValue => "InvalidAttributeValue",
+            Kind::InvalidBatchEntryId => "AWS.SimpleQueueService.InvalidBatchEntryId",
+            Kind::InvalidMessageContents => "InvalidMessageContents",
+            Kind::InvalidParameterValue => "InvalidParameterValue",
+            Kind::MissingParameter => "MissingParameter",
+            Kind::QueueDoesNotExist => "AWS.SimpleQueueService.NonExistentQueue",
+            Kind::QueueNameExists => "QueueAlreadyExists",
+            Kind::ReceiptHandleIsInvalid => "ReceiptHandleIsInvalid",
+            Kind::ResourceNotFound => "ResourceNotFoundException",
+            Kind::Serialization => "MalformedInput",
+            Kind::TooManyEntriesInBatchRequest => {
+                "AWS.SimpleQueueService.TooManyEntriesInBatchRequest"
             }
-            Kind::QueueDoesNotExist => {
-                ("com.amazonaws.sqs#QueueDoesNotExist", "AWS.SimpleQueueService.NonExistentQueue")
-            }
-            Kind::QueueNameExists => ("com.amazonaws.sqs#QueueNameExists", "QueueAlreadyExists"),
-            Kind::ReceiptHandleIsInvalid => {
-                ("com.amazonaws.sqs#ReceiptHandleIsInvalid", "ReceiptHandleIsInvalid")
-            }
-            Kind::ResourceNotFound => {
-                ("com.amazonaws.sqs#ResourceNotFoundException", "ResourceNotFoundException")
-            }
-            Kind::Serialization => {
-                ("com.amazon.coral.service#SerializationException", "MalformedInput")
-            }
-            Kind::TooManyEntriesInBatchRequest => (
-                "com.amazonaws.sqs#TooManyEntriesInBatchRequest",
-                "AWS.SimpleQueueService.TooManyEntriesInBatchRequest",
-            ),
-            Kind::UnsupportedOperation => (
-                "com.amazonaws.sqs#UnsupportedOperation",
-                "AWS.SimpleQueueService.UnsupportedOperation",
-            ),
+            Kind::UnsupportedOperation => "AWS.SimpleQueueService.UnsupportedOperation",
         }
     }
 }
 
 impl Refusal {
-    /// A refusal of this kind, in these words.
+    /// A refusal of this kind with this message.
     pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
     }
@@ -128,17 +117,17 @@ impl Refusal {
         Self::new(Kind::ReceiptHandleIsInvalid, message)
     }
 
-    /// Whether the endpoint failed rather than the caller: such a failure is never one entry's own,
-    /// so it undoes the whole call.
+    /// Whether the endpoint failed rather than the caller: such a failure never belongs to one
+    /// entry, so it rolls back the whole call.
     pub(crate) fn is_fault(&self) -> bool {
         self.kind == Kind::InternalFailure
     }
 
-    /// This refusal as the `Failed` entry of a batch.
+    /// This refusal as a `Failed` entry of a batch.
     pub(crate) fn of_entry(&self, id: &str) -> serde_json::Value {
         json!({
             "Id": id,
-            "Code": self.kind.names().1,
+            "Code": self.kind.code(),
             "Message": self.message,
             "SenderFault": true,
         })
@@ -146,7 +135,7 @@ impl Refusal {
 
     /// This refusal as the answer to a whole call.
     pub(crate) fn into_reply(self) -> Reply {
-        let (shape, code) = self.kind.names();
+        let (shape, code) = (self.kind.shape(), self.kind.code());
         let (status, whose) = if self.is_fault() { (500, "Receiver") } else { (400, "Sender") };
         let body = json!({ "__type": shape, "message": self.message });
         let mut reply = Reply::json(status, &body);

@@ -1,4 +1,4 @@
-//! Sending: a message is checked, kept, and announced to whoever polls for it.
+//! Sending: checks a message, stores it and wakes the polls that wait for it.
 
 use rusqlite::Connection;
 use serde::Deserialize;
@@ -64,7 +64,7 @@ pub(crate) fn send(call: &Call<'_>) -> Result<Value, Refusal> {
     Ok(sent)
 }
 
-/// `SendMessageBatch`: what can be sent is sent together, in one commit.
+/// `SendMessageBatch`: all valid entries are sent in one commit.
 pub(crate) fn send_batch(call: &Call<'_>) -> Result<Value, Refusal> {
     let request: SendMessageBatch = call.request()?;
     let name = name_in_url(request.queue_url.as_deref())?;
@@ -85,7 +85,7 @@ pub(crate) fn send_batch(call: &Call<'_>) -> Result<Value, Refusal> {
     Ok(outcomes.answer())
 }
 
-/// The answer to a request too long even to be read.
+/// The answer to a request that is too large to be read.
 pub(crate) fn too_long(action: &str, bytes: usize) -> Refusal {
     if action == "SendMessageBatch" {
         let message = format!(
@@ -143,7 +143,7 @@ fn keep(store: &Connection, queue: &Queue, message: &Outgoing, now: i64) -> Resu
 }
 
 impl Outgoing {
-    /// The body, if the message may be sent to this queue.
+    /// The body, if the message is valid for this queue.
     fn check(&self, queue: &Queue) -> Result<&str, Refusal> {
         let body = content::check_body(self.message_body.as_deref())?;
         if self.weight() > queue.settings.max_message_bytes() {
@@ -159,7 +159,8 @@ impl Outgoing {
             let message = "The request include parameter that is not valid for this queue type.";
             return Err(Refusal::new(Kind::InvalidParameterValue, message));
         }
-        // Standard queues take group ids since fair queues: they spread receivers over tenants.
+        // Standard queues accept group ids since fair queues exist: they spread receivers over
+        // tenants.
         if let Some(group) = &self.message_group_id
             && !is_group_id(group)
         {
@@ -180,7 +181,7 @@ impl Outgoing {
         Ok(body)
     }
 
-    /// System attributes weigh nothing: AWS does not count the trace header.
+    /// System attributes have no size: AWS does not count the trace header.
     fn weight(&self) -> usize {
         let none = Attributes::new();
         let attributes = self.message_attributes.as_ref().unwrap_or(&none);

@@ -16,8 +16,8 @@ use tokio::sync::watch;
 use crate::send::too_long;
 use crate::sqs::{Reply, Sqs};
 
-/// A message of 1 MiB may be written as six times that in JSON escapes, and a request somewhat too
-/// long deserves AWS's words for it rather than a closed door.
+/// A message of 1 MiB may take six times that in JSON escapes, and a request slightly above the
+/// limit should get AWS's error message rather than a closed connection.
 const MAX_REQUEST_BYTES: usize = 16 << 20;
 
 #[derive(Clone)]
@@ -27,8 +27,8 @@ struct Door {
     address: Arc<str>,
 }
 
-/// Serves the queues on this listener until `shutdown` resolves. Polls that wait at that moment
-/// are answered empty, so that nobody has to wait for them.
+/// Serves the queues on this listener until `shutdown` resolves. Waiting polls are then answered
+/// empty, so that shutdown does not wait for them.
 pub async fn serve(
     listener: TcpListener,
     sqs: Sqs,
@@ -37,7 +37,7 @@ pub async fn serve(
     let (close, closing) = watch::channel(false);
     let address = listener.local_addr()?.to_string().into();
     let router = Router::new().fallback(answer).with_state(Door { sqs, closing, address });
-    // Small answers should leave at once; without this they wait for the caller's acknowledgement.
+    // Disables Nagle's algorithm: otherwise small answers wait for the caller's acknowledgement.
     let listener = listener.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
     });
@@ -59,14 +59,14 @@ async fn answer(State(mut door): State<Door>, request: Request) -> Response {
     tokio::select! {
         biased;
         reply = door.sqs.handle(&action, &body, &endpoint) => write(reply),
-        // An error means that the server is gone, which is as closed as can be.
+        // An error means that the server has ended, which closes the poll too.
         _ = door.closing.wait_for(|closing| *closing) => {
             write(Reply::json(200, &serde_json::json!({})))
         }
     }
 }
 
-/// `X-Amz-Target: AmazonSQS.SendMessage` asks for `SendMessage`.
+/// `X-Amz-Target: AmazonSQS.SendMessage` names the action `SendMessage`.
 fn action(headers: &HeaderMap) -> &str {
     let target = headers.get("x-amz-target").and_then(|target| target.to_str().ok());
     target.and_then(|target| target.strip_prefix("AmazonSQS.")).unwrap_or_default()

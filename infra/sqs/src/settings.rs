@@ -1,4 +1,4 @@
-//! Settings: the attributes of a queue that its owner chooses, checked once when they are given.
+//! Settings: the queue attributes that callers set, checked once when they are set.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::refusal::{Kind, Refusal};
 use crate::sqs::name_in_arn;
 
-/// Attributes as their owner gave them; everything else stands at its default.
+/// The attributes that were set; the others have their defaults.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Settings {
     given: BTreeMap<String, String>,
@@ -28,7 +28,7 @@ struct Number {
     most: i64,
 }
 
-/// Since August 2025 a message, and a batch, may have 1 MiB.
+/// Since August 2025 a message, or a batch, may have 1 MiB.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 1 << 20;
 /// Twelve hours.
 pub(crate) const MAX_VISIBILITY_SECONDS: i64 = 43_200;
@@ -53,8 +53,8 @@ const NUMBERS: [Number; 5] = [VISIBILITY, DELAY, WAIT, RETENTION, MESSAGE_BYTES]
 
 const REDRIVE: &str = "RedrivePolicy";
 
-/// Kept and given back, without effect here: who may call and how bytes rest on Amazon's disks
-/// are not subjects of one machine.
+/// Stored and returned without effect: a local queue has no callers to authorise and no disks to
+/// encrypt.
 const WITHOUT_EFFECT: [&str; 5] = [
     "KmsDataKeyReusePeriodSeconds",
     "KmsMasterKeyId",
@@ -64,19 +64,19 @@ const WITHOUT_EFFECT: [&str; 5] = [
 ];
 
 impl Settings {
-    /// Checks what an owner gives.
+    /// Checks attributes given at creation.
     pub(crate) fn parse(given: &BTreeMap<String, String>) -> Result<Self, Refusal> {
         let mut settings = Self::default();
         settings.change(given)?;
         Ok(settings)
     }
 
-    /// Settings as the store kept them.
+    /// Settings as read from the store.
     pub(crate) fn stored(text: &str) -> Self {
         Self { given: serde_json::from_str(text).unwrap_or_default() }
     }
 
-    /// Checks and takes over what an owner changes. An empty redrive policy ends it.
+    /// Checks and applies changed attributes. An empty redrive policy removes it.
     pub(crate) fn change(&mut self, given: &BTreeMap<String, String>) -> Result<(), Refusal> {
         for (name, value) in given {
             match checked(name, value)? {
@@ -87,8 +87,8 @@ impl Settings {
         Ok(())
     }
 
-    /// The first attribute in which a repeated creation differs from what the queue has. Only what
-    /// is asked for is compared: asking for nothing asks for the queue as it is.
+    /// The first attribute in which a repeated creation differs from the existing queue. Only the
+    /// given attributes are compared: a creation without attributes accepts the queue as it is.
     pub(crate) fn contradicts<'a>(&self, asked: &'a Settings) -> Option<&'a str> {
         let has = |name: &str| self.attributes().into_iter().find(|(of, _)| *of == name);
         asked
@@ -98,7 +98,7 @@ impl Settings {
             .map(|(name, _)| name.as_str())
     }
 
-    /// Every attribute with its value, given or default.
+    /// Every attribute with its value, set or default.
     pub(crate) fn attributes(&self) -> BTreeMap<&str, String> {
         let mut all: BTreeMap<&str, String> = NUMBERS
             .iter()
@@ -142,7 +142,7 @@ impl Settings {
     }
 }
 
-/// Whether `name` is an attribute of queues that can be asked for, chosen or not.
+/// Whether `name` is an attribute that callers can read, settable or not.
 pub(crate) fn is_attribute(name: &str) -> bool {
     const TOLD: [&str; 7] = [
         "All",
@@ -162,7 +162,7 @@ fn is_chosen(name: &str) -> bool {
         || NUMBERS.iter().any(|number| number.name == name)
 }
 
-/// The value to keep; nothing when the value unsets the attribute.
+/// The value to store; `None` if it unsets the attribute.
 fn checked(name: &str, value: &str) -> Result<Option<String>, Refusal> {
     if name.starts_with("Fifo")
         || ["ContentBasedDeduplication", "DeduplicationScope"].contains(&name)
@@ -193,14 +193,14 @@ fn checked(name: &str, value: &str) -> Result<Option<String>, Refusal> {
     }
 }
 
-/// The refusal of everything first-in-first-out: Belfry has no use for it, and a half-kept order
-/// would be worse than none.
+/// Refuses FIFO queues: Belfry does not use them, and an order kept only in part would be worse
+/// than none.
 pub(crate) fn fifo() -> Refusal {
     let message = "This endpoint serves standard queues only; FIFO queues are not supported.";
     Refusal::new(Kind::UnsupportedOperation, message)
 }
 
-/// Templates write `maxReceiveCount` as a number, some SDKs as a string; AWS takes both.
+/// Templates write `maxReceiveCount` as a number, some SDKs as a string; AWS accepts both.
 fn parse_redrive(policy: &str) -> Result<Redrive, String> {
     let policy: Value = serde_json::from_str(policy)
         .map_err(|_| "Redrive policy is not a valid JSON map.".to_owned())?;
@@ -226,7 +226,8 @@ fn parse_redrive(policy: &str) -> Result<Redrive, String> {
     }
 }
 
-/// The same policy in one spelling, so that repeating a creation in the other is no contradiction.
+/// The policy in one spelling, so that repeating a creation in the other spelling is not a
+/// conflict.
 fn canonical(policy: &str, redrive: &Redrive) -> String {
     let given: Value = serde_json::from_str(policy).unwrap_or_default();
     json!({

@@ -1,4 +1,4 @@
-//! Settling: a receiver deletes what it has done, or changes how long it holds what it has not.
+//! Settling: a receiver deletes messages it has processed, or changes how long it holds the others.
 
 use rusqlite::Connection;
 use serde::Deserialize;
@@ -36,7 +36,7 @@ struct Entry {
     visibility_timeout: Option<i64>,
 }
 
-/// What a receiver does with what it holds.
+/// What a receiver does with a received message.
 #[derive(Clone, Copy)]
 enum Settling {
     Delete,
@@ -106,12 +106,11 @@ impl Settling {
         let (handle, receipt) = entry.receipt(queue)?;
         let standing = standing(receipt, messages::holding(store, receipt.seq)?, now);
         match (self, standing) {
-            // Nobody has received a lapsed one since, so the work this handle stands for is the
-            // last word on it.
+            // No other receiver has taken an expired one since, so this handle is still the latest.
             (Settling::Delete, Standing::Held { .. } | Standing::Lapsed) => {
                 messages::delete(store, receipt.seq)
             }
-            // Deleting twice is deleting.
+            // Deleting a deleted message succeeds.
             (Settling::Delete, Standing::Gone) => Ok(()),
             (Settling::Change, Standing::Held { since }) => {
                 let visible_at = entry.visible_at(since, now)?;
@@ -126,7 +125,7 @@ impl Settling {
         }
     }
 
-    /// A visibility made shorter is news to whoever sleeps towards the old instant.
+    /// Wakes polls that sleep until the old instant: the message is visible earlier now.
     fn announce(self, call: &Call<'_>, queue: &str) {
         if let Settling::Change = self {
             call.shared().wakes.ring(queue);
@@ -144,7 +143,7 @@ impl Entry {
             .ok_or_else(|| Refusal::receipt_invalid(handle))
     }
 
-    /// When a message held since that instant is to become visible.
+    /// When a message received at that instant becomes visible.
     fn visible_at(&self, since: i64, now: i64) -> Result<i64, Refusal> {
         let seconds = self.visibility_timeout;
         let seconds = seconds.ok_or_else(|| Refusal::parameter_missing("VisibilityTimeout"))?;
@@ -165,14 +164,14 @@ impl Entry {
     }
 }
 
-/// What a receipt is still worth.
+/// What a receipt is still good for.
 #[derive(Debug, PartialEq, Eq)]
 enum Standing {
     /// In flight with this receiver, since that instant.
     Held { since: i64 },
-    /// Visible again, but nobody else has taken it.
+    /// Visible again, but not received by another receiver.
     Lapsed,
-    /// Received again: another receiver decides now.
+    /// Received again: the receipt is superseded.
     Superseded,
     /// Deleted, or moved to another queue.
     Gone,

@@ -1,4 +1,4 @@
-//! The endpoint without its transport: a call by name in, a reply out.
+//! The endpoint without its transport: takes a call by name, returns a reply.
 
 use std::fmt;
 use std::path::Path;
@@ -16,12 +16,12 @@ use crate::store::{OpenError, Store};
 use crate::wakes::Wakes;
 use crate::{messages, moves, queues, receive, send, settle};
 
-/// The account every queue belongs to.
+/// The account that owns every queue.
 const ACCOUNT: &str = "000000000000";
 
 const DEFAULT_REGION: &str = "us-east-1";
 
-/// The queues of one machine. Clones are the same queues.
+/// The queues of one machine. Clones share the same queues.
 #[derive(Clone)]
 pub struct Sqs {
     pub(crate) shared: Arc<Shared>,
@@ -36,51 +36,51 @@ pub(crate) struct Shared {
     calls: AtomicU64,
 }
 
-/// An answer, ready for whichever transport carried the call.
+/// An answer, for any transport.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
     /// The HTTP status.
     pub status: u16,
-    /// Header names, lowercase, and values.
+    /// Header names in lower case, and values.
     pub headers: Vec<(&'static str, String)>,
     /// A JSON document.
     pub body: Vec<u8>,
 }
 
 impl Sqs {
-    /// The queues kept in the file at `path`, made if it is missing. What was acknowledged survives
+    /// The queues stored in the file at `path`, created if missing. Acknowledged messages survive
     /// the death of this process.
     pub fn open(path: &Path, clock: impl Time + 'static) -> Result<Self, OpenError> {
         Ok(Self::over(Store::open(path)?, clock))
     }
 
-    /// Queues that end with this process.
+    /// Queues in memory, lost when this process ends.
     pub fn memory(clock: impl Time + 'static) -> Result<Self, OpenError> {
         Ok(Self::over(Store::memory()?, clock))
     }
 
-    /// The same queues under ARNs of this region; `us-east-1` unless told.
+    /// The same queues with ARNs of this region; default `us-east-1`.
     #[must_use]
     pub fn in_region(self, region: &str) -> Self {
         Self { region: region.into(), ..self }
     }
 
-    /// Makes every message that somebody has received receivable again: for a start after the
-    /// receivers died with the process.
+    /// Makes every received message receivable again: for a restart after the receivers died with
+    /// the process.
     pub fn release_all(&self) -> Result<(), OpenError> {
         let now = self.shared.clock.now().timestamp_millis();
         self.shared.store.release_all(now)?;
         Ok(())
     }
 
-    /// When the next message of a queue is receivable: where a simulation may jump to.
+    /// When the next message of a queue is receivable, so that a simulation can jump there.
     pub fn next_visible_at(&self, queue: &str) -> Result<Option<DateTime<Utc>>, OpenError> {
         let next = self.shared.store.next_visible_at(queue)?;
         Ok(next.and_then(DateTime::from_timestamp_millis))
     }
 
-    /// Answers one call. `action` is what `X-Amz-Target` says after its dot; `endpoint` is where
-    /// the caller reached us, and the beginning of the queue URLs it is told.
+    /// Answers one call. `action` is the part of `X-Amz-Target` after the dot; `endpoint` is the
+    /// URL the caller used, which begins the queue URLs in the answers.
     ///
     /// Only `ReceiveMessage` waits. Dropping this future while it waits takes no message.
     pub async fn handle(&self, action: &str, body: &[u8], endpoint: &str) -> Reply {
@@ -148,7 +148,7 @@ async fn answer(action: &str, call: &Call<'_>) -> Result<Value, Refusal> {
     }
 }
 
-/// One call on its way to its action.
+/// A call in progress.
 pub(crate) struct Call<'a> {
     pub(crate) sqs: &'a Sqs,
     body: &'a [u8],
@@ -156,7 +156,7 @@ pub(crate) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// The request, in the action's own shape.
+    /// The request, parsed as the action's type.
     pub(crate) fn request<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
         let body = if self.body.is_empty() { b"{}" } else { self.body };
         serde_json::from_slice(body)
@@ -180,14 +180,14 @@ impl Call<'_> {
     }
 }
 
-/// The queue a URL names. Any host will do: a URL learnt through one name of this machine is good
-/// through every other.
+/// The queue that a URL names. The host is ignored: a queue URL obtained under one name of this
+/// machine works under every other.
 pub(crate) fn name_in_url(url: Option<&str>) -> Result<&str, Refusal> {
     let url = url.ok_or_else(|| Refusal::parameter_missing("QueueUrl"))?;
     Ok(url.trim_end_matches('/').rsplit('/').next().unwrap_or(url))
 }
 
-/// The queue an ARN names, if it is the ARN of a queue.
+/// The queue that an ARN names, if it is a queue's ARN.
 pub(crate) fn name_in_arn(arn: &str) -> Option<&str> {
     let mut parts = arn.strip_prefix("arn:aws:sqs:")?.split(':');
     let (_region, _account, name) = (parts.next()?, parts.next()?, parts.next()?);

@@ -1,4 +1,4 @@
-//! The store: one SQLite file that is the whole truth about queues and their messages.
+//! The store: one SQLite file with all queues and their messages.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -7,18 +7,18 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::refusal::Refusal;
 
-/// The queues could not be opened.
+/// Why the queues could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// SQLite refused: the path, the permissions, or a file that is something else.
+    /// SQLite refused: the path, the permissions, or a file of another kind.
     #[error("open queue store")]
     Sqlite(#[from] rusqlite::Error),
-    /// A file is refused rather than misread.
-    #[error("open queue store: made by a later version, in format {0}")]
+    /// A file of an unknown format is refused rather than misread.
+    #[error("open queue store: the file has format {0}, made by a later version of belfry")]
     LaterFormat(i64),
 }
 
-/// The connection, one call at a time. Every section under the lock is a handful of indexed
+/// The connection, used by one call at a time. Every section under the lock is a handful of indexed
 /// statements, and none of them waits.
 #[derive(Debug)]
 pub(crate) struct Store {
@@ -26,9 +26,9 @@ pub(crate) struct Store {
 }
 
 /// `seq` is the order of arrival and never reused, so that what is derived from it (message ids,
-/// receipt handles) is never ambiguous. Instants are milliseconds since 1970. `receives` counts
-/// over a message's life, `receives_here` since it came to this queue: the first is what receivers
-/// are told, the second is what a redrive policy limits.
+/// receipt handles) is unambiguous. Instants are milliseconds since 1970. `receives` counts over a
+/// message's life, `receives_here` since it came to this queue: receivers are told the first, and a
+/// redrive policy limits the second.
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS queues (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -67,31 +67,31 @@ const SCHEMA: &str = "
     );
 ";
 
-/// Written into the file, for the versions to come.
+/// Stored in the file, for later versions to check.
 const FORMAT: i64 = 1;
 
-/// The log is folded into the file, with a sync, each time it has grown by this much (40 MB): ten
-/// times less often than SQLite would on its own.
+/// Pages after which the log is checkpointed into the file with a sync (40 MB): ten times less
+/// often than SQLite's default.
 const LOG_PAGES: i64 = 10_000;
 
-/// More than the statements of this crate, so that each is parsed once.
+/// More than the number of statements in this crate, so that each is parsed once.
 const STATEMENTS: usize = 64;
 
 impl Store {
-    /// The store in this file, made if it is missing.
+    /// The store in this file, created if missing.
     pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
         Self::over(Connection::open(path)?)
     }
 
-    /// A store that ends with this process.
+    /// A store in memory, lost when this process ends.
     pub(crate) fn memory() -> Result<Self, OpenError> {
         Self::over(Connection::open_in_memory()?)
     }
 
     fn over(connection: Connection) -> Result<Self, OpenError> {
-        // The log is in the system's hands when a commit returns, so nothing acknowledged dies
-        // with the process. Only a power cut can take the last commits; a sync for each would
-        // cost most of the throughput to protect a development machine from that.
+        // A commit hands the log to the operating system, so a killed process loses nothing
+        // acknowledged. Only a power cut can lose the last commits; a sync per commit would cost
+        // most of the throughput to protect a development machine from that.
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
@@ -105,8 +105,8 @@ impl Store {
         Ok(Self { connection: Mutex::new(connection) })
     }
 
-    /// Lets every message in somebody's hands be received again at `now`. A message that waits for
-    /// its delay is in nobody's hands.
+    /// Makes every message in flight receivable at `now`. A message that waits for its delay was
+    /// not received and stays delayed.
     pub(crate) fn release_all(&self, now: i64) -> Result<(), rusqlite::Error> {
         let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let release = "UPDATE messages SET visible_at = ?1 \
@@ -123,7 +123,7 @@ impl Store {
         connection.query_row(earliest, [queue], |row| row.get(0))
     }
 
-    /// Does all of `work` or none of it.
+    /// Runs `work` in a transaction: all of it or none.
     pub(crate) fn write<T>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, Refusal>,
@@ -136,7 +136,7 @@ impl Store {
         Ok(done)
     }
 
-    /// Looks, and changes nothing.
+    /// Runs a read.
     pub(crate) fn read<T>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, Refusal>,

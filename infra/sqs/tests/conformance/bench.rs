@@ -1,4 +1,4 @@
-//! The bench: a client, the endpoint behind it, and the means to let time pass there.
+//! The test bench: a client, the endpoint behind it, and a way to let time pass there.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,12 +16,12 @@ use tokio::net::TcpListener;
 
 pub(crate) struct Bench {
     pub(crate) client: Client,
-    /// The endpoint's clock, if it is one we can move.
+    /// The endpoint's clock, if the test can move it.
     pub(crate) clock: Option<ManualTime>,
 }
 
 impl Bench {
-    /// The embedded endpoint with its clock at noon, or the one the environment points to.
+    /// The embedded endpoint with its clock at noon, or the endpoint that the environment names.
     pub(crate) async fn start() -> Self {
         match other_endpoint() {
             Some(endpoint) => Self { client: client(&endpoint), clock: None },
@@ -29,7 +29,7 @@ impl Bench {
         }
     }
 
-    /// The embedded endpoint, or nothing when another one is being asked.
+    /// The embedded endpoint; `None` if the environment names another one.
     pub(crate) async fn start_with_clock() -> Option<(Self, ManualTime)> {
         let bench = Self::start().await;
         let clock = bench.clock.clone()?;
@@ -53,7 +53,7 @@ impl Bench {
         }
     }
 
-    /// Returns when a poll has settled down to wait.
+    /// Returns when a poll is waiting.
     pub(crate) async fn until_polling(&self) {
         match &self.clock {
             Some(clock) => clock.until_sleeping(1).await,
@@ -70,7 +70,7 @@ impl Bench {
         made.queue_url.unwrap()
     }
 
-    /// A queue, and the one it gives its messages up to after `receives`.
+    /// A queue, and its dead-letter queue, which receives its messages after `receives` deliveries.
     pub(crate) async fn queue_with_dead_letters(&self, receives: u32) -> (String, String) {
         let dead = self.queue(&[]).await;
         let arn = self.attribute(&dead, QueueAttributeName::QueueArn).await;
@@ -86,7 +86,7 @@ impl Bench {
         all.attributes.and_then(|mut all| all.remove(&name)).unwrap_or_default()
     }
 
-    /// Visible, in flight, delayed.
+    /// The counts of visible, in-flight and delayed messages.
     pub(crate) async fn counts(&self, queue: &str) -> [u32; 3] {
         let mut counts = [0; 3];
         let names = [
@@ -109,7 +109,7 @@ impl Bench {
         request.delay_seconds(seconds).send().await.unwrap();
     }
 
-    /// What is there now, up to ten, with everything known about it.
+    /// Receives up to ten messages with all their attributes, without waiting.
     pub(crate) async fn receive(&self, queue: &str) -> Vec<Message> {
         let request = self.client.receive_message().queue_url(queue).max_number_of_messages(10);
         let request = request.message_system_attribute_names(MessageSystemAttributeName::All);
@@ -140,13 +140,13 @@ pub(crate) fn client(endpoint: &str) -> Client {
         .region(Region::new("us-east-1"))
         .credentials_provider(Credentials::from_keys("test", "test", None))
         .http_client(aws_smithy_http_client::Builder::new().build_http())
-        // A refusal should be seen, not retried.
+        // A refusal must be seen, not retried.
         .retry_config(RetryConfig::disabled())
         .build();
     Client::from_conf(config)
 }
 
-/// Another endpoint outlives this run, so names must differ from those of earlier ones.
+/// A foreign endpoint outlives this run, so names must differ from those of earlier runs.
 pub(crate) fn fresh_name() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("queue-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
@@ -160,7 +160,7 @@ pub(crate) fn handle(message: &Message) -> &str {
     message.receipt_handle().unwrap()
 }
 
-/// What the endpoint says about a message.
+/// A system attribute of a message.
 pub(crate) fn told<'a>(message: &'a Message, name: &MessageSystemAttributeName) -> Option<&'a str> {
     message.attributes().and_then(|all| all.get(name)).map(String::as_str)
 }
@@ -173,7 +173,7 @@ pub(crate) fn code<T: std::fmt::Debug, E: ProvideErrorMetadata + std::fmt::Debug
     outcome.unwrap_err().code().unwrap_or_default().to_owned()
 }
 
-#[expect(clippy::disallowed_methods, reason = "which endpoint to ask is the operator's choice")]
+#[expect(clippy::disallowed_methods, reason = "the operator chooses which endpoint to test")]
 fn other_endpoint() -> Option<String> {
     std::env::var("BELFRY_SQS_ENDPOINT").ok()
 }

@@ -1,4 +1,4 @@
-//! Durability: what was acknowledged is there after the process is gone. Of our own store only.
+//! Durability: acknowledged messages survive the death of the process. For our own store only.
 
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader};
@@ -63,7 +63,7 @@ async fn messages_and_queues_are_there_after_an_end_without_goodbye() {
     assert_eq!(attributes["ApproximateNumberOfMessages"], "1");
     assert_eq!(attributes["ApproximateNumberOfMessagesNotVisible"], "1");
 
-    // A receipt from before is still good.
+    // A receipt issued before the restart is still valid.
     let handle = &received["Messages"][1]["ReceiptHandle"];
     ask(&after, "DeleteMessage", json!({ "QueueUrl": "q", "ReceiptHandle": handle })).await;
     let ten = json!({ "QueueUrl": "q", "MaxNumberOfMessages": 10 });
@@ -97,7 +97,7 @@ async fn nothing_acknowledged_is_lost_to_a_kill() {
     let queue = made.queue_url.unwrap();
     let (count, mut acknowledged) = watch::channel(0);
     let sender = tokio::spawn(send_until_it_fails(client, queue, count));
-    // The sends go on, and the kill lands wherever it lands among them.
+    // The sends go on, and the kill comes at an arbitrary moment among them.
     acknowledged.wait_for(|count| *count >= 300).await.unwrap();
     server.kill().unwrap();
     server.wait().unwrap();
@@ -109,7 +109,7 @@ async fn nothing_acknowledged_is_lost_to_a_kill() {
     server.wait().unwrap();
     let lost: Vec<&String> = sent.difference(&there).collect();
     assert!(lost.is_empty(), "{} of {} lost", lost.len(), sent.len());
-    // At most the one in the air was kept without its acknowledgement arriving.
+    // At most the one send in progress was stored without its acknowledgement arriving.
     assert!(there.len() <= sent.len() + 1, "{} there, {} sent", there.len(), sent.len());
 }
 
@@ -141,7 +141,7 @@ async fn receive_all(client: &Client) -> HashSet<String> {
     }
 }
 
-/// This very program again, as a server: no other binary has to have been built first.
+/// Starts this program again as a server, so that no other binary must be built first.
 fn spawn_server(path: &Path) -> (Child, String) {
     let mut server = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "durability::serves_until_killed", "--nocapture"])
@@ -153,14 +153,14 @@ fn spawn_server(path: &Path) -> (Child, String) {
     let endpoint = lines.map_while(Result::ok).find_map(|line| {
         line.split_whitespace().find(|word| word.starts_with("http://")).map(str::to_owned)
     });
-    (server, endpoint.expect("a server that says where it is"))
+    (server, endpoint.expect("a server that prints its URL"))
 }
 
 const SERVE: &str = "BELFRY_SQS_TEST_FILE";
 
 #[tokio::test]
-#[expect(clippy::disallowed_methods, reason = "its parent tells it the file this way")]
-/// The server of the test above; asked for by nobody, it does nothing.
+#[expect(clippy::disallowed_methods, reason = "the parent process passes the file this way")]
+/// The server for the test above; without the variable it does nothing.
 async fn serves_until_killed() {
     let Ok(path) = std::env::var(SERVE) else { return };
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

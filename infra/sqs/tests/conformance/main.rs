@@ -1,7 +1,7 @@
-//! What Belfry relies on SQS for, asked of an endpoint through the real client.
+//! What Belfry relies on SQS for, tested against an endpoint through the real client.
 //!
-//! The expectations come from the AWS documentation, not from our implementation. So that we do not
-//! grade ourselves, the same probes run against any other endpoint:
+//! The expectations come from the AWS documentation, not from our implementation. The same probes
+//! can run against any other endpoint, so that we do not only grade ourselves:
 //!
 //! ```text
 //! pip install ministack==1.5.33
@@ -9,8 +9,8 @@
 //! BELFRY_SQS_ENDPOINT=http://127.0.0.1:4566 cargo test -p belfry-sqs --test conformance
 //! ```
 //!
-//! There, time really passes. A probe that needs a clock it can move is then not asked, and counts
-//! as passed; so do those of our own store and protocol.
+//! Time really passes there. A probe that needs a movable clock is then skipped and counts as
+//! passed; so do the probes of our own store and protocol.
 
 #![expect(clippy::unwrap_used, reason = "a probe that cannot go on has failed")]
 

@@ -1,11 +1,11 @@
-//! Probes of moves: dead letters sent back to where they came from, or elsewhere.
+//! Probes of moves: dead letters sent back to their source, or to another queue.
 
 use aws_sdk_sqs::types::{ListMessageMoveTasksResultEntry, QueueAttributeName};
 use chrono::TimeDelta;
 
 use crate::bench::{Bench, code};
 
-/// A queue, its dead-letter queue, and this many messages given up.
+/// A queue, its dead-letter queue, and this many dead letters.
 async fn with_dead_letters(bench: &Bench, count: u32) -> (String, String) {
     let (queue, dead) = bench.queue_with_dead_letters(1).await;
     for n in 0..count {
@@ -53,7 +53,7 @@ async fn dead_letters_go_back_to_where_they_came_from() {
     assert_eq!(task.source_arn(), Some(arn.as_str()));
     assert_eq!(bench.counts(&dead).await, [0, 0, 0]);
     assert_eq!(bench.counts(&queue).await, [12, 0, 0]);
-    // They start over: given up again only after being received again.
+    // Their counts start over: they become dead letters again only after being received again.
     assert!(!bench.receive(&queue).await.is_empty());
 }
 

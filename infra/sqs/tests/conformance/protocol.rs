@@ -1,4 +1,4 @@
-//! The protocol itself, without a client in between: whatever comes in, an answer goes out.
+//! The protocol itself, without a client in between: any input gets an answer.
 
 use belfry_sqs::{Reply, Sqs};
 use belfry_time::ManualTime;

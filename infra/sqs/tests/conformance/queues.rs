@@ -1,4 +1,4 @@
-//! Probes of queues: made, found, described, changed, emptied and deleted.
+//! Probes of queues: create, find, describe, change, purge and delete.
 
 use aws_sdk_sqs::types::QueueAttributeName;
 use chrono::TimeDelta;
@@ -84,7 +84,7 @@ async fn a_deleted_queue_is_missing_and_takes_its_messages_along() {
     bench.client.delete_queue().queue_url(&queue).send().await.unwrap();
     let error = bench.client.receive_message().queue_url(&queue).send().await;
     assert!(error.unwrap_err().into_service_error().is_queue_does_not_exist());
-    // Amazon wants a minute in between; ours does not.
+    // Amazon requires a minute in between; ours does not.
     if bench.clock.is_some() {
         make().await.unwrap();
         assert_eq!(bench.counts(&queue).await, [0, 0, 0]);

@@ -1,4 +1,4 @@
-//! Probes of receiving: when a message can be had, how often, and what is told about it.
+//! Probes of receiving: when a message is delivered, how often, and with which attributes.
 
 use aws_sdk_sqs::types::{MessageSystemAttributeName, QueueAttributeName};
 use belfry_time::Time;
@@ -161,7 +161,7 @@ async fn a_long_poll_wakes_at_once_for_a_message_sent() {
     let poll = bench.client.receive_message().queue_url(&queue).wait_time_seconds(20).send();
     let poll = tokio::spawn(poll);
     bench.until_polling().await;
-    // On a clock that stands still, an answer at all is an answer at once.
+    // The clock stands still, so any answer came at once.
     bench.send(&queue, "here").await;
     let received = poll.await.unwrap().unwrap();
     assert_eq!(received.messages()[0].body(), Some("here"));
@@ -187,7 +187,8 @@ async fn a_long_poll_wakes_the_instant_a_delay_ends() {
     let poll = bench.client.receive_message().queue_url(&queue).wait_time_seconds(20).send();
     let poll = tokio::spawn(poll);
     clock.until_sleeping(1).await;
-    // It sleeps towards the message, not through its own time-out, and not at intervals.
+    // The poll sleeps until the message's instant: neither through its whole wait time nor at
+    // intervals.
     assert_eq!(clock.next_wake(), Some(due_at));
     clock.set(due_at);
     let received = poll.await.unwrap().unwrap();
@@ -243,7 +244,7 @@ async fn a_message_past_its_retention_is_dropped() {
     clock.advance(TimeDelta::seconds(30));
     bench.send(&queue, "young").await;
     clock.advance(TimeDelta::seconds(30));
-    // Behind more old ones than a single look takes in.
+    // Behind more expired messages than a single look reads.
     assert_eq!(bench.bodies(&queue).await, ["young"]);
     assert_eq!(bench.counts(&queue).await, [0, 1, 0]);
 }
@@ -300,7 +301,7 @@ async fn a_group_with_a_crowd_does_not_keep_the_others_waiting() {
     assert!(first.contains(&"quiet 0".to_owned()), "{first:?}");
     assert!(first.contains(&"nobody's".to_owned()), "{first:?}");
     assert!(first.contains(&"crowd 0".to_owned()), "{first:?}");
-    assert_eq!(first.len(), 10, "what is left of a call goes to the crowd");
+    assert_eq!(first.len(), 10, "the rest of a call goes to the crowded group");
     assert!(bench.bodies(&queue).await.contains(&"quiet 1".to_owned()));
     let mut seen = 20;
     while seen < 203 {
@@ -324,7 +325,7 @@ async fn many_groups_with_a_crowd_each_are_all_served() {
     for _ in 0..10 {
         first.extend(bench.bodies(&queue).await);
     }
-    assert_eq!(first.len(), 100, "everybody's first before anybody's second");
+    assert_eq!(first.len(), 100, "every group's first message comes before any group's second");
 }
 
 #[tokio::test]

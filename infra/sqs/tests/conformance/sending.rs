@@ -1,4 +1,4 @@
-//! Probes of sending: what is taken, what is refused, and with which code.
+//! Probes of sending: what is accepted, what is refused, and with which code.
 
 use aws_sdk_sqs::error::SdkError;
 use aws_sdk_sqs::operation::send_message::SendMessageError;
@@ -78,7 +78,7 @@ async fn a_batch_has_one_mebibyte_together() {
     let error = send_batch(&bench, &queue, over).await.unwrap_err().into_service_error();
     assert!(error.is_batch_request_too_long(), "{error:?}");
 
-    // Several times too long is still answered, not dropped.
+    // A request several times too long is still answered, not dropped.
     let full = "x".repeat(MEBIBYTE);
     let over = (0..4).map(|n| entry(&format!("e{n}"), &full)).collect();
     let error = send_batch(&bench, &queue, over).await.unwrap_err().into_service_error();

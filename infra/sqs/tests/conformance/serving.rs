@@ -1,4 +1,4 @@
-//! The server around the queues: how it ends, and what it does with calls out of proportion.
+//! The server around the queues: how it shuts down, and how it handles oversized calls.
 
 use belfry_sqs::{Sqs, serve};
 use belfry_time::ManualTime;
@@ -47,7 +47,7 @@ async fn a_poll_nobody_waits_for_any_more_takes_no_message() {
     server.clock.until_sleeping(1).await;
     poll.abort();
     assert!(poll.await.unwrap_err().is_cancelled());
-    // The server notices that its caller hung up, and stops sleeping on its behalf.
+    // The server notices that its caller hung up, and stops waiting on its behalf.
     while server.clock.next_wake().is_some() {
         tokio::task::yield_now().await;
     }

@@ -1,4 +1,4 @@
-//! Probes of settling: what a receipt handle is good for, and until when.
+//! Probes of settling: what a receipt handle can do, and until when.
 
 use aws_sdk_sqs::types::{
     ChangeMessageVisibilityBatchRequestEntry, DeleteMessageBatchRequestEntry, QueueAttributeName,
