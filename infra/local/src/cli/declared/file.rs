@@ -19,6 +19,8 @@ use super::yaml::{self, Key, Kind, Node, Place};
 
 /// The API takes no larger request body, so a larger file cannot be applied.
 const MAX_FILE: u64 = 6 * 1024 * 1024;
+/// The fields of a document. Editors find the JSON Schema by `$schema`.
+const FIELDS: [&str; 5] = ["set", "defaults", "workflows", "schedules", "$schema"];
 
 /// The files named on the command line.
 #[derive(Args, Clone)]
@@ -148,6 +150,7 @@ fn too_large(file: &Path) -> Problem {
     Problem::of_file(file, format!("is larger than {MAX_FILE} bytes"))
 }
 
+/// Adds the documents of a file to the sets they name.
 fn add(sets: &mut Vec<Set>, problems: &mut Vec<Problem>, file: &str, text: &str) {
     let documents = match yaml::read(text) {
         Ok(documents) => documents,
@@ -155,47 +158,22 @@ fn add(sets: &mut Vec<Set>, problems: &mut Vec<Problem>, file: &str, text: &str)
     };
     for document in &documents {
         let Kind::Map(fields) = &document.kind else {
-            problems.push(Problem::at(
-                file,
-                document.place,
-                "is not a set of schedules: must be a map",
-            ));
+            let message = "is not a set of schedules: must be a map";
+            problems.push(Problem::at(file, document.place, message));
             continue;
         };
-        for (key, _) in fields {
-            if !["set", "defaults", "workflows", "schedules", "$schema"]
-                .contains(&key.text.as_str())
-            {
-                let message = format!("{} is not a field of a set", key.text);
-                problems.push(Problem::at(file, key.place, message));
-            }
+        for (key, _) in fields.iter().filter(|(key, _)| !FIELDS.contains(&key.text.as_str())) {
+            let message = format!("{} is not a field of a set", key.text);
+            problems.push(Problem::at(file, key.place, message));
         }
-        let name = match document.get("set").map(|node| (node.place, node.value())) {
-            None => Err((document.place, "set: is required".to_owned())),
-            Some((place, Value::String(name))) => {
-                name.parse::<SetName>().map_err(|problem| (place, format!("set: {problem}")))
-            }
-            Some((place, _)) => Err((place, "set: must be a text".to_owned())),
-        };
-        let name = match name {
-            Ok(name) => name,
-            Err((place, message)) => {
-                problems.push(Problem::at(file, place, message));
-                // Check the rest anyway, so that all problems are reported at once.
-                match "unnamed".parse() {
-                    Ok(name) => name,
-                    Err(_) => continue,
-                }
-            }
-        };
-        let defaults = match document.get("defaults") {
-            Some(Node { kind: Kind::Map(fields), .. }) => fields.as_slice(),
-            None => &[],
-            Some(node) => {
-                problems.push(Problem::at(file, node.place, "defaults: must be a map"));
-                &[]
-            }
-        };
+        // A document without a valid name is checked all the same, so that all problems are
+        // reported at once. No set is applied then, so the name does not matter.
+        let named = set_name(document).map_err(|(place, message)| {
+            problems.push(Problem::at(file, place, message));
+            "unnamed".parse()
+        });
+        let (Ok(name) | Err(Ok(name))) = named else { continue };
+        let defaults = defaults(document, file, problems);
         let mut pieces = |list: &str, id: &str, defaults: &[(Key, Node)]| {
             elements(document, list, id, defaults, file, problems)
         };
@@ -207,6 +185,29 @@ fn add(sets: &mut Vec<Set>, problems: &mut Vec<Problem>, file: &str, text: &str)
                 set.schedules.extend(schedules);
             }
             None => sets.push(Set { name, workflows, schedules }),
+        }
+    }
+}
+
+/// The name of a document's set, or what is wrong with it and where.
+fn set_name(document: &Node) -> Result<SetName, (Place, String)> {
+    match document.get("set").map(|node| (node.place, node.value())) {
+        None => Err((document.place, "set: is required".to_owned())),
+        Some((place, Value::String(name))) => {
+            name.parse().map_err(|problem| (place, format!("set: {problem}")))
+        }
+        Some((place, _)) => Err((place, "set: must be a text".to_owned())),
+    }
+}
+
+/// The fields that a document's schedules have by default.
+fn defaults<'a>(document: &'a Node, file: &str, problems: &mut Vec<Problem>) -> &'a [(Key, Node)] {
+    match document.get("defaults") {
+        Some(Node { kind: Kind::Map(fields), .. }) => fields,
+        None => &[],
+        Some(node) => {
+            problems.push(Problem::at(file, node.place, "defaults: must be a map"));
+            &[]
         }
     }
 }
