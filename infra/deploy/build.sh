@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the functions for one architecture: target/lambda/<arch>/<function>.zip, and the template that takes them.
+# Builds the functions for one architecture: target/lambda/<arch>/<function>.zip, and the template that refers to them.
 # usage: infra/deploy/build.sh x86_64|arm64 FUNCTION...
 set -eu
 arch=$1
@@ -11,7 +11,7 @@ need() {
   exit 1
 }
 
-command -v cargo >/dev/null || need "cargo is needed (https://rustup.rs)"
+command -v cargo >/dev/null || need "cargo is missing: install it from https://rustup.rs"
 case "$arch $(uname -s) $(uname -m)" in
   "x86_64 Linux x86_64")
     # shellcheck disable=SC2086
@@ -29,6 +29,6 @@ case "$arch $(uname -s) $(uname -m)" in
       --lambda-dir "target/lambda/$arch/built" $packages
     built=target/lambda/$arch/built/%s/bootstrap
     ;;
-  *) need "ARCH is x86_64 or arm64, not '$arch'" ;;
+  *) need "ARCH must be x86_64 or arm64, not '$arch'" ;;
 esac
 python3 infra/deploy/pack.py "$arch" "$built" "$@"

@@ -1,7 +1,7 @@
-"""Deletes a deployment. Its tables stay, as the template says, unless they are named in so many words.
+"""Deletes a deployment. Its tables are kept, as the template says, unless their deletion is requested explicitly.
 
-usage: destroy.py STACK keep|delete. CloudFormation retains the tables; `delete` takes away their protection and
-deletes them after the stack is gone, with everything in them.
+usage: destroy.py STACK keep|delete. CloudFormation retains the tables; `delete` removes their deletion protection
+and deletes them, with all data, after the stack is deleted.
 """
 
 import pathlib
@@ -16,7 +16,7 @@ TABLES = ["SchedulesTable", "RunsTable", "WorkflowsTable"]
 
 def main(stack, tables):
     if tables not in ("keep", "delete"):
-        sys.exit("make destroy: TABLES is keep or delete")
+        sys.exit("make destroy: TABLES must be keep or delete")
     names = table_names(stack)
     sam = [pathlib.Path(sys.executable).with_name("sam"), "delete", "--stack-name", stack, "--no-prompts"]
     region = boto3.session.Session().region_name
@@ -38,7 +38,7 @@ def main(stack, tables):
 
 
 def table_names(stack):
-    """The tables of a stack, asked while it is there."""
+    """The tables of a stack, which must be read before it is deleted."""
     cloudformation = boto3.client("cloudformation")
     try:
         pages = cloudformation.get_paginator("list_stack_resources").paginate(StackName=stack)

@@ -1,6 +1,6 @@
 """Expands the SAM template into plain CloudFormation, offline.
 
-usage: expand.py TEMPLATE OUTPUT. The functions' zips are then looked for in the bucket CodeBucket, under CodePrefix.
+usage: expand.py TEMPLATE OUTPUT. The result expects the functions' zips in the bucket CodeBucket, under CodePrefix.
 """
 
 import json
@@ -8,9 +8,9 @@ import logging
 import os
 import sys
 
-# The translator asks boto3 for a region, though it calls nobody.
+# The translator asks boto3 for a region, although it makes no call.
 os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")
-# It also warns that it told nobody how it was used.
+# The translator also warns that it could not send usage statistics.
 logging.getLogger("samtranslator").setLevel(logging.ERROR)
 
 from samtranslator.translator.transform import transform  # noqa: E402
@@ -18,21 +18,21 @@ from samtranslator.yaml_helper import yaml_parse  # noqa: E402
 
 
 class NoPolicies:
-    """The template names no policy of SAM's."""
+    """The template uses no SAM policy templates."""
 
     def load(self):
         return {}
 
 
 def expand(text):
-    """The CloudFormation template that a SAM template's text stands for."""
+    """The plain CloudFormation template for the text of a SAM template."""
     template = yaml_parse(text)
     parameters = template.setdefault("Parameters", {})
-    parameters["CodeBucket"] = {"Type": "String", "Description": "The bucket the functions' zips are in"}
+    parameters["CodeBucket"] = {"Type": "String", "Description": "Bucket that contains the functions' zips"}
     parameters["CodePrefix"] = {
         "Type": "String",
         "Default": "",
-        "Description": "What the zips' names begin with in the bucket, such as belfry/1.0/",
+        "Description": "Prefix of the zips' names in the bucket, such as belfry/1.0/",
     }
     for resource in template["Resources"].values():
         if resource["Type"] == "AWS::Serverless::Function":

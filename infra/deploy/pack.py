@@ -1,6 +1,6 @@
-"""Packs built functions as Lambda wants them, and writes the template that takes them.
+"""Packs built functions in the form Lambda needs, and writes the template that refers to them.
 
-The zips are the same for the same binaries: a deployment without a change changes nothing.
+The zips are identical for identical binaries, so that a deployment without a change changes nothing.
 """
 
 import pathlib
@@ -8,7 +8,7 @@ import re
 import sys
 import zipfile
 
-# What Amazon Linux 2023 has.
+# The version in Amazon Linux 2023.
 NEWEST_GLIBC = (2, 34)
 
 
@@ -20,7 +20,7 @@ def main(arch, built, functions):
         wanted = newest_glibc(binary)
         if wanted > NEWEST_GLIBC:
             sys.exit(
-                f"make build: {function} wants glibc {wanted[0]}.{wanted[1]}, and Lambda has 2.34: "
+                f"make build: {function} needs glibc {wanted[0]}.{wanted[1]}, and Lambda has 2.34: "
                 "build on an older system"
             )
         bootstrap = folder / function / "bootstrap"
@@ -40,13 +40,13 @@ def main(arch, built, functions):
 
 
 def newest_glibc(binary):
-    """The newest glibc a binary asks for."""
+    """The newest glibc version that a binary needs."""
     found = re.findall(rb"GLIBC_(\d+)\.(\d+)", binary)
     return max(((int(major), int(minor)) for major, minor in found), default=(0, 0))
 
 
 def pack(binary, path):
-    """Writes a zip with the bootstrap in it, executable and without a date."""
+    """Writes a zip that contains the bootstrap, executable and without a date."""
     entry = zipfile.ZipInfo("bootstrap", (1980, 1, 1, 0, 0, 0))
     entry.external_attr = 0o755 << 16
     entry.create_system = 3
