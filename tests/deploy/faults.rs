@@ -11,18 +11,18 @@ use crate::{contract, scenario};
 
 struct Fault {
     name: String,
-    /// Whether the contract must catch it; if not, the lint must.
+    /// Whether the contract must catch the fault; if not, the lint must.
     ours: bool,
     text: String,
 }
 
-/// The faults, planted.
+/// The copies with planted faults.
 fn planted() -> Vec<Fault> {
     let list = yaml(include_str!("faults.yaml")).unwrap();
     let plant = |fault: &Value| {
         let text = |field: &str| fault[field].as_str().unwrap();
         let (name, find) = (text("name"), text("find"));
-        assert_eq!(TEXT.matches(find).count(), 1, "{name}: its text must be there once");
+        assert_eq!(TEXT.matches(find).count(), 1, "{name}: its text must occur exactly once");
         let by = fault["by"].as_array().unwrap();
         Fault {
             name: name.to_owned(),
@@ -46,7 +46,7 @@ async fn every_planted_fault_is_caught() {
         println!("{:60} {}", fault.name, problems.first().map_or("left to the lint", |p| p));
         caught.insert(fault.name, problems);
     }
-    // For the table that `make deploy-lint` prints, with who else caught them.
+    // For the table that `make deploy-lint` prints, together with what the lint caught.
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("planted.json");
     std::fs::write(path, serde_json::to_string(&caught).unwrap()).unwrap();
 }

@@ -1,7 +1,7 @@
-"""Lints the deploy template: expanded offline with SAM's translator, then cfn-lint, then `sam validate`.
+"""Lints the deploy template: expands it offline with SAM's translator, then runs cfn-lint and `sam validate`.
 
-Afterwards the faults of faults.yaml that are the lint's to catch are planted, and each must be caught. What the
-contract caught is in the file the Rust test wrote.
+Then plants the faults of faults.yaml that the lint must catch, and checks that it catches each. The file written by
+the Rust test says what the contract caught.
 """
 
 import json
@@ -34,7 +34,7 @@ def lint(text):
 
 
 def lint_examples():
-    """The problems of the stacks that declare schedules; they need no SAM."""
+    """The problems of the example stacks that declare schedules; they need no SAM."""
     from cfnlint.api import ManualArgs, lint as cfn_lint
 
     config = ManualArgs(regions=["us-east-1"])
@@ -63,7 +63,7 @@ def main(contract):
     if validate.returncode:
         problems.append(said)
     caught = json.loads(pathlib.Path(contract).read_text())
-    print(f"{'planted fault':<58} {'caught by':<15} who said")
+    print(f"{'planted fault':<58} {'caught by':<15} message")
     for fault in faults:
         name = fault["name"]
         rings = [ring for ring, by in (("contract", caught), ("lint", linted)) if by.get(name)]

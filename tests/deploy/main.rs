@@ -1,5 +1,5 @@
-//! The deploy template, held against the code: what the functions read, store, emit, serve and call
-//! is what it gives them, and it gives them nothing else.
+//! Compares the deploy template with the code: the template provides exactly what the functions
+//! read, store, emit, serve and call, and nothing else.
 
 mod contract;
 mod faults;

@@ -1,5 +1,5 @@
-//! A day on which every function does everything it can do, watched: what it asked of the services and
-//! what it counted.
+//! A simulated day on which every function does everything it can do; records the calls it made and
+//! the metrics it counted.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -12,15 +12,15 @@ use chrono::Duration;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-/// What was seen of the functions.
+/// What was observed of the functions.
 pub(crate) struct Seen {
-    /// Function by function, what it asked of the services.
+    /// The calls to services, by function.
     pub(crate) used: BTreeSet<(&'static str, Demand)>,
     /// The metrics that were counted.
     pub(crate) metrics: BTreeSet<String>,
 }
 
-/// What is seen on that day; it is lived once.
+/// The observations of that day, which is simulated once.
 pub(crate) async fn seen() -> &'static Seen {
     static SEEN: OnceCell<Seen> = OnceCell::const_new();
     SEEN.get_or_init(live).await
@@ -36,10 +36,10 @@ fn note(line: &Value) {
 
 async fn live() -> Seen {
     let aws = serve(Arc::new(Mutex::new(Vec::new()))).await;
-    // A share of two: as few as are written together, and ticks hand over whatever else is due.
+    // A share of two: writes go in small batches, and ticks hand over everything else that is due.
     let settings = [("EVENT_BUS", "ours"), ("DUE_SHARDS", "1"), ("TICK_SHARE", "2")];
     let world = World::with(&settings).await;
-    // What a warm function remembers, a cold one reads: each part begins with cold ones.
+    // A warm function uses its caches, a cold one reads: each part starts with cold functions.
     let cold = |world| restarted(world, &aws, note);
     let world = cold(world);
     world.executor.answers(|launch| match launch.run_id.split('@').next() {
@@ -87,7 +87,7 @@ fn tracked(more: &Value) -> Value {
     body
 }
 
-/// Fires that find others in their way, follow others, fail, and are reported.
+/// Fires that are blocked by others, follow others, fail, and are reported.
 async fn fires_that_meet(world: &World) {
     let at = "0 */10 * * * *";
     let once = json!({"pause_after_failures": 1});
@@ -116,14 +116,14 @@ async fn fires_that_meet(world: &World) {
     }
 }
 
-/// And pauses their schedule, which was due meanwhile: the tick is away.
+/// The failures also pause the schedule, which became due meanwhile because the tick did not run.
 async fn recovery_ends_what_took_too_long(world: &World) {
     world.pass_without_ticks(Duration::minutes(12)).await;
     world.recover().await;
     world.deliver().await;
 }
 
-/// Answers with the time until the pause is over.
+/// Returns the time until the pause is over.
 async fn pauses(world: &World) -> Duration {
     world.schedule("s", "*/10 * * * *", &json!({"overlap_policy": "skip"})).await;
     world.schedule("long", "*/10 * * * *", &tracked(&json!({"catchup_policy": "once"}))).await;
@@ -140,7 +140,7 @@ async fn backfills(world: &World) {
     let range = json!({"from": "2026-01-01T00:10:00Z", "to": "2026-01-01T00:30:00Z"});
     world.ok("POST", "/schedules/s/backfill", &range).await;
     world.pass(Duration::minutes(5)).await;
-    // Its message is lost: the tick looks after it, and recovery.
+    // The message is lost: the tick and recovery take care of the fire.
     let mut again = range.clone();
     again["name"] = json!("again");
     let begun = world.ok("POST", "/schedules/s/backfill", &again).await;
@@ -154,7 +154,7 @@ async fn backfills(world: &World) {
         world.pass(Duration::minutes(1)).await;
         world.recover().await;
     }
-    // Somebody takes the schedule away, and leaves the backfill.
+    // The schedule is deleted behind the API, and its backfill remains.
     world.ok("POST", "/schedules/long/backfill", &range).await;
     let client = aws_sdk_dynamodb::Client::new(&world.services.sdk());
     for part in ["clock", "spec"] {
@@ -181,11 +181,11 @@ async fn outages(world: &World) {
     world.pass_without_ticks(Duration::minutes(30)).await;
     world.pass(Duration::minutes(2)).await;
     let dead = &world.app.settings.dead_letter_queue_url;
-    send(world, dead, "what nobody understands").await;
+    send(world, dead, "not a message of ours").await;
     let run = json!({"run_id": "s@2026-01-01T00:40:00Z", "launch_at": "2026-01-01T00:40:00Z"});
     send(world, dead, &run.to_string()).await;
     world.recover().await;
-    // Lost until nobody tries any more.
+    // Lost until all attempts are used up.
     world.schedule("lost", "*/10 * * * *", &json!({})).await;
     world.pass_without_ticks(Duration::minutes(9)).await;
     world.tick().await;
@@ -248,7 +248,8 @@ async fn stacks(world: &World) {
         json!({"ScheduleId": id, "Owner": "ann", "WorkflowId": workflow, "Version": "1",
             "CronExpr": cron_expr, "Paused": paused})
     };
-    // Its fires are sent when it is made, settled when it changes, and told of when it is paused.
+    // Its fires are sent when it is created, settled when it changes, and reported when it is
+    // paused.
     let often = declared("often", "flow", "*/20 * * * * *", false);
     let seldom = declared("often", "flow", "*/40 * * * * *", false);
     let never = declared("often", "flow", "*/40 * * * * *", true);

@@ -1,4 +1,4 @@
-//! Alarms and dashboard: they look at metrics that exist, and somebody is told what matters.
+//! Alarms and dashboard: they use metrics that exist, and every important condition has an alarm.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Problems, number, referred};
 use crate::scenario::Seen;
 
-/// Metrics of AWS: the dimension they are asked by.
+/// AWS metrics and the dimension they are queried by.
 const OF_AWS: [(&str, &str, &[&str]); 4] = [
     ("AWS/Lambda", "FunctionName", &["Errors", "Throttles", "Duration"]),
     (
@@ -25,7 +25,7 @@ const OF_AWS: [(&str, &str, &[&str]); 4] = [
     ("AWS/DynamoDB", "TableName", &["ConsumedWriteCapacityUnits", "ConsumedReadCapacityUnits"]),
 ];
 
-/// What somebody must be told of: the metric, and of what.
+/// The conditions that need an alarm: the metric, and what it watches.
 const NEEDED: [(metrics::Name, &str); 12] = [
     (metrics::SCHEDULES_DUE, "no tick"),
     (metrics::CLOCKS_FAILED, "clocks that fail"),
@@ -67,7 +67,7 @@ pub(super) fn check(template: &Template, seen: &Seen, problems: &mut Problems) {
         })
     };
     for (metric, what) in NEEDED {
-        problems.unless(watched(metric.as_str(), ""), format!("no alarm tells of {what}"));
+        problems.unless(watched(metric.as_str(), ""), format!("no alarm for {what}"));
     }
     for (metric, of) in NEEDED_OF_AWS {
         problems.unless(watched(metric, of), format!("no alarm on {metric} of {of}"));
@@ -87,30 +87,32 @@ fn one(id: &str, alarm: &Value, problems: &mut Problems) {
     let metric = alarm["MetricName"].as_str().unwrap_or_default();
     if alarm["Namespace"] == NAMESPACE {
         let exists = METRICS.iter().any(|name| name.as_str() == metric);
-        problems.unless(exists, format!("{id} looks at {metric}, which nobody counts"));
-        problems.unless(by == (&json!(DIMENSION), 1), format!("{id} is not by {DIMENSION}"));
+        problems.unless(exists, format!("{id} uses {metric}, which the code does not count"));
+        problems
+            .unless(by == (&json!(DIMENSION), 1), format!("{id} lacks the dimension {DIMENSION}"));
         let stack = &dimensions[0]["Value"];
         problems.equal(format!("the deployment of {id}"), stack, &json!({"Ref": "AWS::StackName"}));
     } else {
         let exists = OF_AWS.iter().any(|(space, dimension, names)| {
             alarm["Namespace"] == *space && names.contains(&metric) && by == (&json!(dimension), 1)
         });
-        problems.unless(exists, format!("{id} looks at {metric}, which AWS has not"));
+        problems.unless(exists, format!("{id} uses {metric}, which AWS does not have"));
     }
     let name = alarm["AlarmName"]["Fn::Sub"].as_str().unwrap_or_default();
     problems.unless(
         name.strip_prefix("${AWS::StackName}-").is_some_and(|rest| !rest.is_empty()),
-        format!("{id} is not named after the stack"),
+        format!("the name of {id} does not begin with the stack's"),
     );
     let description = alarm["AlarmDescription"].as_str().unwrap_or_default();
-    problems.unless(description.len() > 60, format!("{id} does not say what to do"));
+    problems
+        .unless(description.len() > 60, format!("the description of {id} does not say what to do"));
     for actions in ["AlarmActions", "OKActions"] {
         let topic = &alarm[actions]["Fn::If"][1][0];
         problems.equal(format!("{actions} of {id}"), topic, &json!({"Ref": "AlarmTopicArn"}));
     }
 }
 
-/// Three minutes without a number: missing is what it is about.
+/// Three minutes without data: the alarm must treat missing data as breaching.
 fn dead_man(alarm: &Value, problems: &mut Problems) {
     let wanted = json!({
         "MetricName": metrics::SCHEDULES_DUE.as_str(), "Statistic": "SampleCount",
@@ -122,7 +124,7 @@ fn dead_man(alarm: &Value, problems: &mut Problems) {
     }
 }
 
-/// JSON, with every metric of ours and no unknown one, and every alarm.
+/// The dashboard is JSON, with every metric of ours, no unknown one, and every alarm.
 fn dashboard(template: &Template, names: &BTreeSet<String>, problems: &mut Problems) {
     let text = &template.properties("Dashboard")["DashboardBody"]["Fn::Sub"];
     let text = text.as_str().unwrap_or_default();
@@ -135,7 +137,7 @@ fn dashboard(template: &Template, names: &BTreeSet<String>, problems: &mut Probl
     for widget in widgets {
         let (mut space, mut metric) = (String::new(), String::new());
         for row in widget["properties"]["metrics"].as_array().into_iter().flatten() {
-            // A dot repeats what the row above has there, three dots the whole of it.
+            // A dot repeats the value above it in the previous row, three dots the whole row.
             if row[0] != "..." {
                 for (place, into) in [(0, &mut space), (1, &mut metric)] {
                     if let Some(text) = row[place].as_str().filter(|text| *text != ".") {

@@ -1,5 +1,5 @@
-//! Feedback: the rules that bring the ends of executions to the launch queue match what the code
-//! reads, and the queue lets them in.
+//! Feedback: the rules that send executions' results to the launch queue match what the code reads,
+//! and the queue accepts their messages.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub(super) fn check(template: &Template, problems: &mut Problems) {
         let target = &template.properties(rule)["Targets"][0];
         let queue = referred(&target["Arn"]);
         problems.equal(format!("the target of {rule}"), &json!(queue), &json!("LaunchQueue"));
-        // What Lambda sends to a bus is in an envelope, and to a queue it is not.
+        // What Lambda sends to a bus has an envelope; what it sends to a queue has none.
         let path = if rule == LAMBDA { json!("$.detail") } else { Value::Null };
         problems.equal(format!("InputPath of {rule}"), &target["InputPath"], &path);
     }
@@ -43,7 +43,7 @@ pub(super) fn check(template: &Template, problems: &mut Problems) {
     problems.equal("what they may do", &statement["Action"], &json!("sqs:SendMessage"));
 }
 
-/// Every status that ends a run, and only those, of the state machines runs may start.
+/// Exactly the statuses that end a run, of the state machines that runs may start.
 fn step_functions(template: &Template, problems: &mut Problems) {
     let pattern = &template.properties(STEP_FUNCTIONS)["EventPattern"];
     problems.equal(STEP_FUNCTIONS, &pattern["source"], &json!(["aws.states"]));

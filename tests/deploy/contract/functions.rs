@@ -1,5 +1,5 @@
-//! The functions: all of them, built as they are deployed, called by their rules, logging for a
-//! limited time.
+//! The functions: all are deployed, built for the right runtime, called by their rules, and their
+//! logs expire.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -48,7 +48,7 @@ fn in_folder() -> BTreeSet<String> {
         .collect()
 }
 
-/// Its log group is where Lambda writes by itself, and forgets.
+/// The log group has the name Lambda writes to, and its logs expire.
 fn logs(template: &Template, id: &str, properties: &Value, problems: &mut Problems) {
     let group = referred(&properties["LoggingConfig"]["LogGroup"]);
     let group = template.properties(group);
@@ -62,7 +62,7 @@ fn logs(template: &Template, id: &str, properties: &Value, problems: &mut Proble
     );
 }
 
-/// Once a minute: the code's look-ahead and the sweep count on it.
+/// Once a minute: the code's look-ahead and the sweep depend on it.
 fn rule(template: &Template, rule: &str, function: &str, problems: &mut Problems) {
     let properties = template.properties(rule);
     problems.equal(rule, &properties["ScheduleExpression"], &json!("rate(1 minute)"));

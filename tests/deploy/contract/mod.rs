@@ -1,4 +1,4 @@
-//! The contract between the template and the code, as a list of what is broken.
+//! The contract between the template and the code, as a list of violations.
 
 mod alarms;
 mod feedback;
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::scenario::Seen;
 
-/// What is wrong with a template. `seen` is what the functions did when they were watched.
+/// What is wrong with a template. `seen` is what the functions did while they were observed.
 pub(crate) fn problems(template: &Template, seen: &Seen) -> Vec<String> {
     let mut problems = Problems::default();
     functions::check(template, &mut problems);
@@ -37,21 +37,21 @@ impl Problems {
         self.0.push(problem);
     }
 
-    /// Notes what does not hold.
+    /// Records a condition that does not hold.
     fn unless(&mut self, holds: bool, problem: impl AsRef<str>) {
         if !holds {
             self.add(problem.as_ref().to_owned());
         }
     }
 
-    /// Notes what is not as it should be.
+    /// Records a value that is not the wanted one.
     fn equal(&mut self, what: impl std::fmt::Display, found: &Value, wanted: &Value) {
         if found != wanted {
             self.add(format!("{what} is {found} and should be {wanted}"));
         }
     }
 
-    /// Notes what only one side has.
+    /// Records elements that only one side has.
     fn same<T: Ord + std::fmt::Display>(
         &mut self,
         what: &str,
@@ -67,7 +67,7 @@ impl Problems {
     }
 }
 
-/// The default of a parameter, as text.
+/// The default of a parameter, as a string.
 fn default(template: &Template, parameter: &str) -> Option<String> {
     match template.at(&format!("/Parameters/{parameter}/Default")) {
         Value::Null => None,
@@ -76,13 +76,13 @@ fn default(template: &Template, parameter: &str) -> Option<String> {
     }
 }
 
-/// The name a value refers to, if it is a reference.
+/// The name that a value refers to, if it is a reference.
 fn referred(value: &Value) -> &str {
     let name = value["Ref"].as_str().or_else(|| value["Fn::GetAtt"][0].as_str());
     name.unwrap_or_default()
 }
 
-/// A number; zero if it is none.
+/// A number; zero if the value is not one.
 fn number(value: &Value) -> i64 {
     value.as_i64().unwrap_or_default()
 }

@@ -1,14 +1,14 @@
-//! The queues and what brings their messages: times that fit each other, and a way out for what
-//! nobody can handle.
+//! The queues and their event source mappings: time limits that fit each other, and a dead-letter
+//! queue for messages that cannot be processed.
 
 use belfry_tests::Template;
 use serde_json::json;
 
 use super::{Problems, default, number, referred};
 
-/// Lambda asks for it: a batch may wait for a free launcher, and be tried again.
+/// Lambda recommends it: a batch may wait for a free launcher, and be retried.
 const VISIBILITY_FACTOR: i64 = 6;
-/// Nobody reads dead letters on the first day.
+/// Dead letters are kept for days, because operators may not look at them at once.
 const DEAD_LETTERS_KEPT_S: i64 = 14 * 86_400;
 
 pub(super) fn check(template: &Template, problems: &mut Problems) {
@@ -84,7 +84,7 @@ pub(super) fn check(template: &Template, problems: &mut Problems) {
     );
 }
 
-/// A hand-over is one tick's worth, and nobody sees it while a tick works on it.
+/// A hand-over is the work of a whole tick, and is invisible while a tick works on it.
 fn ticks(template: &Template, timeout: i64, problems: &mut Problems) {
     let visibility = number(&template.properties("TickQueue")["VisibilityTimeout"]);
     problems.unless(visibility >= timeout, "a hand-over comes back while a tick works on it");

@@ -1,4 +1,4 @@
-//! The roles: each function may do what it was seen to do, and nothing else.
+//! The roles: each function may make exactly the calls it was seen to make.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::{Problems, referred};
 use crate::scenario::Seen;
 
-/// What Lambda does in the name of a function: writing its log, bringing the messages of a queue, and
-/// deleting those it is done with.
+/// What Lambda does with a function's role: write its log, receive the messages of a queue, and
+/// delete those that were processed.
 fn by_lambda(template: &Template, function: &Value) -> BTreeSet<String> {
     let log = referred(&function["LoggingConfig"]["LogGroup"]);
     let logs = ["logs:CreateLogStream", "logs:PutLogEvents"];
@@ -35,7 +35,11 @@ pub(super) fn check(template: &Template, seen: &Seen, problems: &mut Problems) {
     }
     for (id, role) in template.of_type("AWS::IAM::Role") {
         let who = &role["AssumeRolePolicyDocument"]["Statement"][0]["Principal"];
-        problems.equal(format!("who takes {id}"), who, &json!({"Service": "lambda.amazonaws.com"}));
+        problems.equal(
+            format!("the service that assumes {id}"),
+            who,
+            &json!({"Service": "lambda.amazonaws.com"}),
+        );
         let managed = &role["ManagedPolicyArns"];
         problems.unless(managed.is_null(), format!("{id} has policies that are not written here"));
     }

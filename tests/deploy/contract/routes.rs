@@ -1,4 +1,4 @@
-//! The routes: one for each call there is, behind the gate the code says it has.
+//! The routes: one for each operation of the API, open or closed as the code says.
 
 use std::collections::BTreeMap;
 
@@ -32,12 +32,12 @@ pub(super) fn check(template: &Template, problems: &mut Problems) {
         }
     }
     for key in found.keys().filter(|key| !wanted.contains_key(*key)) {
-        problems.add(format!("{key} is a route and no call of the code"));
+        problems.add(format!("{key} is a route, but not an operation of the code"));
     }
     gateway(template, problems);
 }
 
-/// Every route key and whether it asks for a token.
+/// Every route key and whether it requires a token.
 fn wanted() -> BTreeMap<String, &'static str> {
     let calls = OPERATIONS.iter().map(|operation| {
         let gate = match operation.gate {
@@ -49,7 +49,7 @@ fn wanted() -> BTreeMap<String, &'static str> {
     let console = ["GET", "HEAD"]
         .into_iter()
         .flat_map(|method| [format!("{method} /console"), format!("{method} /console/{{file+}}")]);
-    // What there is not needs a token too: strangers learn nothing of it.
+    // Unknown routes require a token too, so that strangers learn nothing about them.
     let others = [("$default".to_owned(), "closed")];
     calls.chain(console.map(|key| (key, "open"))).chain(others).collect()
 }
@@ -62,7 +62,7 @@ fn gate(route: &Value) -> &'static str {
     }
 }
 
-/// What to write for a route that is missing.
+/// The YAML to add for a missing route.
 fn yaml(key: &str, gate: &str) -> String {
     let words = key.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let name: String = words
@@ -78,7 +78,7 @@ fn yaml(key: &str, gate: &str) -> String {
     )
 }
 
-/// The gateway checks tokens, keeps callers from asking too much, and writes down who asked.
+/// The gateway checks tokens, limits the request rate, and writes an access log.
 fn gateway(template: &Template, problems: &mut Problems) {
     let authorizer = template.properties("JwtAuthorizer");
     problems.equal("the authorizer", &authorizer["AuthorizerType"], &json!("JWT"));
@@ -90,7 +90,7 @@ fn gateway(template: &Template, problems: &mut Problems) {
     );
     problems.unless(
         default(template, "JwtIssuer").is_none(),
-        "JwtIssuer has a default: nobody should trust an issuer they did not name",
+        "JwtIssuer has a default: an operator must choose the trusted issuer",
     );
     let header = json!(["$request.header.Authorization"]);
     problems.equal("where tokens are", &authorizer["IdentitySource"], &header);
@@ -109,7 +109,7 @@ fn gateway(template: &Template, problems: &mut Problems) {
     }
     let log = &stage["AccessLogSettings"];
     let destination = template.properties(referred(&log["DestinationArn"]));
-    problems.unless(!destination["RetentionInDays"].is_null(), "no access log that is forgotten");
+    problems.unless(!destination["RetentionInDays"].is_null(), "no access log with an expiry");
     let format = log["Format"].as_str().unwrap_or_default();
     problems.unless(serde_json::from_str::<Value>(format).is_ok(), "the access log is not JSON");
     let allowed = template.of_type("AWS::Lambda::Permission").any(|(_, permission)| {

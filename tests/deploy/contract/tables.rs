@@ -1,4 +1,4 @@
-//! The tables: keys, indexes and expiry are the code's, and what is in them outlives mistakes.
+//! The tables: keys, indexes and expiry match the code, and the data is protected from mistakes.
 
 use std::collections::BTreeSet;
 
