@@ -1,4 +1,4 @@
-"""What a schema cannot say, said to schemathesis: notations, and refusals that depend on more than form."""
+"""Tells schemathesis what a schema cannot express: notations, and refusals that depend on more than form."""
 
 import re
 
@@ -30,7 +30,7 @@ for name, values in NOTATIONS.items():
 
 @schemathesis.hook
 def map_body(context, body):
-    """Versions and windows that are well formed become such as exist: otherwise most schedules would be refused."""
+    """Replaces well-formed versions and windows by existing ones: otherwise the API would refuse most schedules."""
     if isinstance(body, dict) and isinstance(body.get("schedules"), list):
         body["schedules"] = [mend(schedule) for schedule in body["schedules"]]
     return mend(body)
@@ -47,8 +47,8 @@ def mend(body):
     return body
 
 
-# Well-formed requests that are refused all the same, by field and message. Whatever else is refused
-# although it fits the document is a fault of the document or of the API.
+# Well-formed requests that are still refused, by field and message. Any other refusal of a request
+# that fits the document is a fault of the document or of the API.
 BEYOND_FORM = [
     ("version", "has no version"),
     ("end_at", "must not be before start_at"),
@@ -76,7 +76,7 @@ BEYOND_FORM = [
 
 @schemathesis.check
 def refused_for_a_reason(ctx, response, case):
-    """A request that fits the document is refused only for what no schema can say."""
+    """A request that fits the document is refused only for reasons that no schema can express."""
     if response.status_code != 422 or case.meta is None or not case.meta.generation.mode.is_positive:
         return
     for error in response.json().get("errors", []):
@@ -87,7 +87,7 @@ def refused_for_a_reason(ctx, response, case):
 
 @schemathesis.check
 def problems_name_their_field(ctx, response, case):
-    """Every refusal is problem+json with the status in it, and a 422 names a field."""
+    """Every refusal is problem+json and contains its status, and a 422 names a field."""
     if response.status_code < 400:
         return
     problem = response.json()

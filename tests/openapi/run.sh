@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Holds the running API against its own OpenAPI document: schemathesis sends every operation what the document allows
-# and what it does not, and checks every answer. Usage: run.sh <belfry> <schemathesis> [options of schemathesis]
+# Tests the running API against its own OpenAPI document: schemathesis sends valid and invalid requests to every
+# operation, and checks every answer. Usage: run.sh <belfry> <schemathesis> [options of schemathesis]
 set -euo pipefail
 belfry=$1 schemathesis=$2
 shift 2

@@ -21,8 +21,9 @@ class Client:
         return Client(self.emulator, self.host, token)
 
     def call(self, method, path, body=None, under="/api/v1", **headers):
-        """One call; the answer, whatever its status."""
-        # The emulator tells APIs apart by host; not every machine resolves names under `localhost`.
+        """Makes one call; returns the answer, whatever its status."""
+        # The emulator tells APIs apart by host, and not every machine resolves names under
+        # `localhost`.
         sent = {"Host": self.host, "Content-Type": "application/json"} | headers
         if self.token:
             sent["Authorization"] = f"Bearer {self.token}"

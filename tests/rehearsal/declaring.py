@@ -7,7 +7,7 @@ from scene import Scene
 from stack import ROOT
 
 NAME = "jobs"
-# What the example declares: name, expression, zone, overlap policy.
+# The example's schedules: name, expression, zone, overlap policy.
 DECLARED = {
     "backlog": ("*/15 * * * *", "UTC", "skip"),
     "campaign": ("0 12 * * *", "Europe/Zurich", "skip"),
@@ -49,7 +49,7 @@ class Declaring:
                     f"{resource['LogicalResourceId']:<28} {resource['PhysicalResourceId']}"
                 )
         shown = self.shown()
-        report.equal("the API shows the ten, as declared", look(shown), DECLARED)
+        report.equal("the API shows the ten as declared", look(shown), DECLARED)
         report.equal(
             "bound to the version the stack published", {made["version"] for made in shown.values()}, {1}
         )
@@ -62,10 +62,10 @@ class Declaring:
         report, before = self.scene.report, self.shown()
         changes = {"NightHour": "3", "Steps": "extract,check,load", "DigestPaused": "true"}
         self.cloudformation.update_stack(**self.call(**changes))
-        report.equal("it is updated", self.settled(), "UPDATE_COMPLETE")
+        report.equal("the stack is updated", self.settled(), "UPDATE_COMPLETE")
         shown = self.shown()
         moved = DECLARED | {"nightly": ("30 3 * * *", "Europe/Zurich", "skip")}
-        report.equal("the API shows the new hour, and the rest as it was", look(shown), moved)
+        report.equal("the API shows the new hour, and the rest unchanged", look(shown), moved)
         report.equal("all are bound to the next version", {made["version"] for made in shown.values()}, {2})
         paused = [name for name, made in shown.items() if made["paused"]]
         report.equal("the digest is paused, no other", paused, ["digest"])
@@ -90,20 +90,20 @@ class Declaring:
             any("Mars/Base" in reason for reason in reasons),
             sorted(set(reasons)),
         )
-        report.equal("the API shows what it showed before", look(self.shown()), look(before))
+        report.equal("the API shows the same as before", look(self.shown()), look(before))
 
     def repeat(self):
         try:
             self.cloudformation.update_stack(**self.call(**self.changes))
-            said = "it was updated"
+            said = "the schedule was updated"
         except ClientError as problem:
             said = problem.response["Error"]["Message"]
-        self.scene.report.expect("an update without a change is none", "No updates" in said, said)
+        self.scene.report.expect("an update without a change does nothing", "No updates" in said, said)
 
     def delete(self):
         stack = self.cloudformation.describe_stacks(StackName=NAME)["Stacks"][0]["StackId"]
         self.cloudformation.delete_stack(StackName=NAME)
-        self.scene.report.equal("it is deleted", self.settled(stack), "DELETE_COMPLETE")
+        self.scene.report.equal("the stack is deleted", self.settled(stack), "DELETE_COMPLETE")
         self.scene.report.equal("the API shows none of the ten", self.shown(), {})
 
     def call(self, **parameters):
@@ -120,7 +120,7 @@ class Declaring:
         }
 
     def settled(self, stack=NAME):
-        """The status of the stack, when nothing is in progress."""
+        """Waits until no operation is in progress; returns the stack's status."""
 
         def status():
             described = self.cloudformation.describe_stacks(StackName=stack)["Stacks"][0]
@@ -137,12 +137,12 @@ class Declaring:
             for item in items
             if item["schedule_id"].startswith(prefix)
         }
-        # A list leaves some fields out; the schedule itself has all.
+        # A list leaves some fields out, so each schedule is read by itself.
         return {name: self.scene.api().get(f"/schedules/{prefix}{name}").body for name in named}
 
 
 def look(shown):
-    """What is compared with the declaration."""
+    """The fields that are compared with the declaration."""
     return {
         name: (made["cron_expr"], made["timezone"], made["overlap_policy"]) for name, made in shown.items()
     }

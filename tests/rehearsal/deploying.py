@@ -1,4 +1,4 @@
-"""Deploying: the template becomes resources, and they are as it says."""
+"""Deploying: the template becomes resources that match it."""
 
 import json
 from collections import Counter
@@ -21,12 +21,12 @@ def deploy(scene: Scene):
     report.equal(f"{len(resources)} resources are created", unfinished, [])
     wanted = declared((ROOT / "infra/template.yaml").read_text())
     made = Counter(kind for kind, _, _ in resources.values())
-    report.equal("none of the template's resources is left out", wanted - made, Counter())
+    report.equal("every resource of the template exists", wanted - made, Counter())
     make_up(scene)
 
 
 def inspect(scene: Scene):
-    """Asks the services, not CloudFormation, what they have."""
+    """Asks the services themselves, not CloudFormation, for their resources."""
     report, emulator, outputs = scene.report, scene.emulator, scene.stack.outputs
     dynamodb = emulator.client("dynamodb")
     tables = {"SchedulesTable": {"due", "owner"}, "RunsTable": {"sweep"}, "WorkflowsTable": set()}

@@ -15,7 +15,7 @@ from report import until
 
 REGION = "eu-west-1"
 ACCOUNT = "123456789012"
-# The account's root user: MiniStack takes its key from the environment.
+# The account's root user: MiniStack reads its key from the environment.
 ROOT = {"aws_access_key_id": "AKIAREHEARSALROOT000", "aws_secret_access_key": "rehearsal-root-secret"}
 
 
@@ -31,7 +31,7 @@ class Emulator:
         scratch = folder / "tmp"
         home.mkdir()
         scratch.mkdir()
-        # Nothing of the caller's environment: neither profiles nor proxies belong into a rehearsal.
+        # Nothing of the caller's environment: a rehearsal must use neither profiles nor proxies.
         self.environment = {
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "HOME": str(home),
@@ -49,7 +49,7 @@ class Emulator:
                 env=self.environment
                 | {
                     "AUTH": "true",
-                    # It would listen at a fixed port of its own.
+                    # Otherwise it would listen on a fixed port.
                     "IOT_MTLS_ENABLED": "0",
                     "BIND_HOST": "127.0.0.1",
                     "GATEWAY_PORT": str(self.port),
@@ -106,7 +106,7 @@ class Emulator:
         return "\n".join(line[:400] for line in text[-lines:])
 
     def stop(self):
-        """Ends it and every function it started."""
+        """Stops the emulator and every function it started."""
         try:
             self.process.terminate()
             self.process.wait(timeout=15)

@@ -1,4 +1,4 @@
-"""Faults: a launcher killed at work, a message that is lost, a message nobody understands."""
+"""Faults: a launcher killed during a launch, a lost message, and a message that cannot be parsed."""
 
 import os
 import signal
@@ -8,13 +8,13 @@ from report import until
 from scene import Scene, text
 from stack import NAME
 
-# The template hides a message for three minutes. So much can be seen while one waits.
+# The template's visibility timeout is three minutes; this is short enough to wait for.
 VISIBILITY_S = 5
 POISON = "this is no fire"
 
 
 class Faults:
-    """Breaks things at the beginning; at the end, looks what became of them."""
+    """Causes faults at the beginning, and checks at the end that the system recovered."""
 
     def __init__(self, scene: Scene):
         self.scene = scene
@@ -24,11 +24,11 @@ class Faults:
         self.sqs.set_queue_attributes(
             QueueUrl=self.launch_queue, Attributes={"VisibilityTimeout": str(VISIBILITY_S)}
         )
-        scene.report.note(f"the launch queue brings a message again after {VISIBILITY_S} s, not 180")
+        scene.report.note(f"the launch queue delivers a message again after {VISIBILITY_S} s, not 180")
         self.lost = self.lose()
         self.killed = self.kill()
         self.sqs.send_message(QueueUrl=self.launch_queue, MessageBody=POISON)
-        scene.report.note("a message that nobody understands is sent to the launch queue")
+        scene.report.note("a message that cannot be parsed is sent to the launch queue")
 
     def publish(self, name, path):
         api = self.scene.api()
@@ -37,7 +37,7 @@ class Faults:
         assert published.status == 201, published
 
     def lose(self):
-        """Records a fire, and takes its message away before its time."""
+        """Lets a fire be recorded, and removes its message before it is due."""
         self.publish("lost", "/lost")
         at = int(time.time()) + 25
         once = time.strftime("%S %M %H %d %m * %Y", time.gmtime(at))
@@ -49,11 +49,11 @@ class Faults:
             f"the message of {run_id} is lost", self.scene.messages(self.launch_queue), [0, 0, 0]
         )
         run = self.scene.api().get(f"/runs/{run_id}")
-        self.scene.report.equal("its record is there", (run.status, run.body["status"]), (200, "ENQUEUED"))
+        self.scene.report.equal("its record exists", (run.status, run.body["status"]), (200, "ENQUEUED"))
         return run_id
 
     def kill(self):
-        """Kills the launcher while its target makes it wait."""
+        """Kills the launcher while it waits for its target."""
         self.publish("slow", "/slow")
         api, emulator = self.scene.api(), self.scene.emulator
         made = api.put("/schedules/killed", {"workflow_id": "slow", "cron_expr": "0 0 1 1 *"})
@@ -79,7 +79,7 @@ class Faults:
         run = self.ended(self.killed)
         calls = self.scene.target.seen("/slow")
         self.scene.report.expect(
-            f"another launcher took {self.killed} over when the lease was over",
+            f"another launcher took over {self.killed} after the lease expired",
             run["status"] == "SUCCESS" and run["attempt"] == 2 and len(calls) == 2,
             (run, len(calls)),
         )
@@ -98,18 +98,18 @@ class Faults:
         )
         calls = self.scene.target.seen("/lost")
         told = [call["body"]["metadata"].get("is_recovery") for call in calls]
-        self.scene.report.equal("its target was called once, and told so", told, [True])
+        self.scene.report.equal("its target was called once, with is_recovery set", told, [True])
 
     def dead(self):
         until(
-            "the message that nobody understands is among the dead letters",
+            "the message that cannot be parsed is a dead letter",
             240,
             lambda: sum(self.scene.messages(self.dead_letters)) == 1,
         )
-        self.scene.report.expect("the message that nobody understands is among the dead letters", True)
+        self.scene.report.expect("the message that cannot be parsed is a dead letter", True)
 
     def ended(self, run_id):
-        """The run, when it is over."""
+        """Waits for the run to end and returns it."""
         return until(
             f"{run_id} ends",
             240,

@@ -1,4 +1,4 @@
-"""Firing: schedules made over the API, ticks by the rule, launches at an HTTP and an SQS target, and the record."""
+"""Firing: schedules created over the API, ticks by the rule, launches at an HTTP and an SQS target, and the records."""
 
 import hashlib
 import hmac
@@ -10,13 +10,13 @@ from report import until
 from scene import Scene, text
 from stack import NAME
 
-# Fires up to here after a change are the API's to send; those beyond it the tick's.
+# After a change the API sends the fires up to here; the tick sends those beyond.
 LOOKAHEAD_S = 90
 CRON = "*/20 * * * * *"
 
 
 class Firing:
-    """Two schedules that fire every twenty seconds, watched from their beginning."""
+    """Two schedules that fire every twenty seconds, observed from their creation."""
 
     def __init__(self, scene: Scene):
         self.scene = scene
@@ -39,13 +39,13 @@ class Firing:
                 {"workflow_id": workflow_id, "cron_expr": CRON, "payload": {"month": 11}},
             )
             report.equal(
-                f"schedule {schedule_id} is made", (made.status, made.body["status"]), (201, "active")
+                f"schedule {schedule_id} is created", (made.status, made.body["status"]), (201, "active")
             )
         stranger = api.bearing(scene.issuer.token("bob", "schedules:read"))
-        report.equal("to others it does not exist", stranger.get("/schedules/by-http").status, 404)
+        report.equal("other users do not see it", stranger.get("/schedules/by-http").status, 404)
 
     def finish(self):
-        """Waits for fires that only the minute rule can have brought."""
+        """Waits for fires that only the minute rule can have recorded."""
         ticked = text(self.began + LOOKAHEAD_S + 5)
         for schedule_id in ("by-http", "by-queue"):
             done = until(
@@ -77,21 +77,21 @@ class Firing:
         last = launches[-1]
         body = last["body"]
         report.equal(
-            "the HTTP target gets the definition, the payload and who asks",
+            "the HTTP target receives the definition, the payload and the metadata",
             (body["dag"], body["payload"], body["metadata"]["schedule_id"], body["metadata"]["user_id"]),
             ({"steps": ["load"]}, {"month": 11}, "by-http", "ann"),
         )
         fire = body["metadata"]["scheduled_time"]
         second = int(datetime.fromisoformat(fire.replace("Z", "+00:00")).timestamp())
         key = hashlib.sha256(f"by-http:{second}".encode()).hexdigest()
-        report.equal("its key is made of schedule and second", last["headers"]["idempotency-key"], key)
+        report.equal("its key consists of schedule and second", last["headers"]["idempotency-key"], key)
         secret = self.scene.emulator.client("secretsmanager").get_secret_value(
             SecretId=self.scene.stack.outputs["SigningKeyArn"]
         )["SecretString"]
         signed = last["headers"]["belfry-timestamp"].encode() + b"." + last["raw"]
         signature = hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
         report.equal(
-            "its signature is of the deployment's secret",
+            "its signature is made with the deployment's secret",
             last["headers"]["belfry-signature"],
             f"v1={signature}",
         )
@@ -127,14 +127,14 @@ class Firing:
         told = [json.loads(message["Body"]) for message in drain(self.scene, self.listener)]
         kinds = {event["detail-type"] for event in told if event["detail"]["schedule_id"] == "by-http"}
         self.scene.report.expect(
-            "the bus was told of runs that started and succeeded",
+            "the bus received events of started and succeeded runs",
             {"run.started", "run.succeeded"} <= kinds,
             kinds,
         )
 
 
 def listen(scene):
-    """A queue that hears what the deployment's bus is told."""
+    """A queue that receives every event of the deployment's bus."""
     sqs, events = scene.emulator.client("sqs"), scene.emulator.client("events")
     queue = sqs.create_queue(QueueName="listener")["QueueUrl"]
     arn = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
@@ -159,7 +159,7 @@ def listen(scene):
 
 
 def drain(scene, queue):
-    """Takes every message of a queue."""
+    """Receives and deletes every message of a queue."""
     sqs = scene.emulator.client("sqs")
     taken = []
     for _ in range(100):

@@ -1,4 +1,4 @@
-"""The issuer: OpenID Connect discovery and keys over TLS on loopback, and tokens good and bad."""
+"""The issuer: OpenID Connect discovery and keys over TLS on loopback, and valid and invalid tokens."""
 
 import base64
 import datetime
@@ -57,7 +57,7 @@ class Issuer:
         return Handler
 
     def token(self, sub, *scopes, key=None, lasts=3600, **claims):
-        """A token; `key`, `lasts` and `claims` make it a bad one."""
+        """A token; `key`, `lasts` and `claims` can make it invalid."""
         now = int(time.time())
         body = {
             "iss": self.url,
@@ -95,7 +95,7 @@ def encode(data):
 
 
 def certify(certificate_file, key_file):
-    """A certificate for 127.0.0.1 that vouches for itself."""
+    """A self-signed certificate for 127.0.0.1."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "belfry rehearsal")])
     now = datetime.datetime.now(datetime.timezone.utc)

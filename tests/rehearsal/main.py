@@ -1,5 +1,5 @@
 """The rehearsal: deploys the release binaries from the real template on an emulator of AWS, uses the deployment as a client
-does, breaks it, and deletes it. Everything is on loopback and in a temporary folder, and ends with this program.
+does, causes faults, and deletes it. It uses only loopback and a temporary folder, and stops everything at the end.
 """
 
 import signal
@@ -23,14 +23,14 @@ from stack import Stack
 from target import Target
 from updating import destroy, update
 
-# A rehearsal takes five minutes. One that takes longer than this hangs.
+# A rehearsal takes five minutes. One that takes longer than this is stuck.
 LONGEST_S = 20 * 60
 
 
 def main():
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit("rehearsal: stopped"))
-    signal.signal(signal.SIGALRM, lambda *_: sys.exit(f"rehearsal: hangs after {LONGEST_S} s"))
+    signal.signal(signal.SIGALRM, lambda *_: sys.exit(f"rehearsal: stuck after {LONGEST_S} s"))
     signal.alarm(LONGEST_S)
     report = Report()
     with ExitStack() as stage:
@@ -54,9 +54,10 @@ def set_up(report, emulator, issuer, target):
         issuer,
         TargetStateMachineArns=make_machine(emulator),
         TargetQueueArns=f"arn:aws:sqs:{REGION}:{ACCOUNT}:jobs",
-        # The target's, and where the emulator wants to be told how a custom resource went.
+        # The target's port, and the port where the emulator expects the results of custom
+        # resources.
         AllowedTargetNetworks="127.0.0.0/8,::1/128",
-        # The least the template allows, so that what recovery does is seen within minutes.
+        # The smallest value the template allows, so that recovery acts within minutes.
         LostAfterS=60,
         LaunchLeaseS=31,
     )
@@ -64,7 +65,7 @@ def set_up(report, emulator, issuer, target):
 
 
 def play(scene):
-    """What takes its time is begun first and looked at last."""
+    """Runs the subjects; what takes long is started first and checked last."""
     report = scene.report
     with report.subject("The template is deployed"):
         deploy(scene)

@@ -1,13 +1,13 @@
-"""Quirks: where MiniStack differs from AWS, and what makes up for it. The template is right and is left alone."""
+"""Quirks: where MiniStack differs from AWS, and how the rehearsal works around it. The template is correct and unchanged."""
 
 import json
 
-# AWS has one permission for a call and its batch. MiniStack takes the batch for an action of its own.
+# AWS has one permission for a call and its batch. MiniStack treats the batch as a separate action.
 BATCHED = ("sqs:SendMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility")
 
 
 def make_up(scene):
-    """To be done after every deployment that made something."""
+    """Applies the workarounds; call it after every deployment that created something."""
     allow_batches(scene)
     limit_in_numbers(scene)
 
@@ -28,8 +28,8 @@ def allow_batches(scene):
 
 
 def limit_in_numbers(scene):
-    """CloudFormation makes a number of a parameter where the resource has one. MiniStack keeps the text, and its poller
-    fails on a mapping's limit."""
+    """CloudFormation converts a parameter to a number where the resource needs one. MiniStack keeps the string, and its
+    poller fails on a mapping's limit."""
     functions = scene.emulator.client("lambda")
     for mapping in functions.list_event_source_mappings()["EventSourceMappings"]:
         limit = mapping.get("ScalingConfig", {}).get("MaximumConcurrency")

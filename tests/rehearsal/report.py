@@ -1,4 +1,4 @@
-"""The report: one line for every claim that was tried, and a sum at the end."""
+"""The report: one line for every check, and a summary at the end."""
 
 import time
 import traceback
@@ -6,11 +6,11 @@ from contextlib import contextmanager
 
 
 class Unmet(Exception):
-    """A claim that did not hold. What depends on it is not tried."""
+    """A check that failed. Later checks that depend on it are skipped."""
 
 
 class Report:
-    """Counts claims and prints them as they are tried."""
+    """Counts checks and prints their results."""
 
     def __init__(self):
         self.passed = 0
@@ -18,7 +18,7 @@ class Report:
         self.began = time.monotonic()
 
     def expect(self, claim, held, seen=""):
-        """Says whether a claim held; raises if it did not, because what follows builds on it."""
+        """Records whether a check passed; raises if not, because the following steps depend on it."""
         if not held:
             raise Unmet(f"{claim}: {seen}" if seen != "" else claim)
         self.passed += 1
@@ -29,12 +29,12 @@ class Report:
         self.expect(claim, seen == wanted, f"saw {seen!r}, wanted {wanted!r}")
 
     def note(self, text):
-        """Prints what is worth seeing and is no claim."""
+        """Prints information that is not a check."""
         print(f"      {text}", flush=True)
 
     @contextmanager
     def subject(self, title):
-        """A group of claims. The first that does not hold ends it; the subjects after it are tried."""
+        """A group of checks. The first failure ends it; the following groups still run."""
         print(f"\n{title} ({time.monotonic() - self.began:.0f} s)", flush=True)
         try:
             yield
@@ -45,18 +45,18 @@ class Report:
             self.fail(f"{title}: {error}")
 
     def fail(self, text):
-        """Counts a claim that did not hold."""
+        """Counts a failed check."""
         self.failed += 1
         print(f"FAIL  {text}", flush=True)
 
     def sum(self):
-        """Prints the last line; the exit status of the rehearsal."""
+        """Prints the summary; returns the exit status of the rehearsal."""
         print(f"\n{self.passed} passed, {self.failed} failed", flush=True)
         return 1 if self.failed or not self.passed else 0
 
 
 def until(what, seconds, ask):
-    """Asks until the answer is true and gives it back; `Unmet` when the time is over."""
+    """Asks until the answer is true and returns it; raises `Unmet` when the time is over."""
     end = time.monotonic() + seconds
     while True:
         answer = ask()

@@ -1,4 +1,4 @@
-"""Reporting: executors say how tracked runs ended, each by a way of its own."""
+"""Reporting: executors report how tracked runs ended, each in a different way."""
 
 import json
 
@@ -9,7 +9,7 @@ MACHINE = "work"
 
 
 def make_machine(emulator):
-    """A state machine of the team's own, which succeeds at once; its ARN."""
+    """Creates a state machine that succeeds at once; returns its ARN."""
     role = emulator.client("iam").create_role(
         RoleName=MACHINE,
         AssumeRolePolicyDocument=json.dumps(
@@ -44,7 +44,7 @@ def reporting(scene: Scene):
     report.equal("a forged run token is refused", forged.status, 401)
     heard = nobody.post(f"/runs/{run_id}/feedback", word, **{"Belfry-Run-Token": token})
     report.equal(
-        "an executor reports with its run token alone", (heard.status, ended(scene, run_id)), (200, "SUCCESS")
+        "an executor reports with only its run token", (heard.status, ended(scene, run_id)), (200, "SUCCESS")
     )
 
     run_id = launch(scene, "by-event", http)
@@ -66,7 +66,7 @@ def reporting(scene: Scene):
     report.equal("Step Functions' own event ends the run it executed", ended(scene, run_id), "SUCCESS")
     run = api.get(f"/runs/{run_id}").body
     report.equal(
-        "with the execution and what came out",
+        "with the execution and its output",
         (MACHINE in run["external_run_id"], run["result"]),
         (True, {"rows": 42}),
     )
@@ -85,7 +85,7 @@ def launch(scene, name, target):
 
 
 def metadata(scene, run_id):
-    """What the target was told of the run."""
+    """The metadata that the target received for the run."""
 
     def told():
         known = (launch["body"]["metadata"] for launch in scene.target.seen("/tracked"))
@@ -95,7 +95,7 @@ def metadata(scene, run_id):
 
 
 def ended(scene, run_id):
-    """The status of the run, when it is over."""
+    """Waits for the run to end and returns its status."""
     return until(
         f"{run_id} ends",
         120,

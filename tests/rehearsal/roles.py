@@ -1,5 +1,5 @@
-"""Roles: what sets the functions apart is tried with each role's own credentials, and what none of them may do. That each may do
-what it needs to, the rest of the rehearsal shows."""
+"""Roles: tries with each role's own credentials the calls that differ between functions, and those that none may make. The
+rest of the rehearsal shows that each function may make the calls it needs."""
 
 import json
 from functools import cache, partial
@@ -25,7 +25,7 @@ def roles(scene: Scene):
 
 
 def allowed(call, client, outputs):
-    """Whether IAM lets a call through. What the service makes of it then does not matter."""
+    """Whether IAM allows a call. The service's own answer does not matter."""
     try:
         call(client, outputs)
     except ClientError as problem:
@@ -85,7 +85,7 @@ PROBES = {
         QueueUrl=out["LaunchQueueUrl"], ReceiptHandle="none", VisibilityTimeout=0
     ),
     "purge the launch queue": lambda client, out: client("sqs").purge_queue(QueueUrl=out["LaunchQueueUrl"]),
-    # Refused for its delay, after IAM let it through.
+    # IAM allows the call; the service then refuses its delay.
     "send a fire": lambda client, out: client("sqs").send_message(
         QueueUrl=out["LaunchQueueUrl"], MessageBody="none", DelaySeconds=1000
     ),

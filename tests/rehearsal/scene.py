@@ -1,4 +1,4 @@
-"""The scene: what every subject of the rehearsal plays with."""
+"""The scene: the objects that every subject of the rehearsal uses."""
 
 import time
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Scene:
     issuer: Issuer
     target: Target
     stack: Stack
-    # A queue of the team's own, for runs to be sent to.
+    # A queue of the team's own, as an SQS target.
     jobs: str
 
     def api(self, token=None):
@@ -32,7 +32,7 @@ class Scene:
         return self.issuer.token("ann", "schedules:read", "schedules:write", "runs:write")
 
     def messages(self, queue_url):
-        """How many messages a queue has: visible, in flight, delayed."""
+        """The number of messages in a queue: visible, in flight, delayed."""
         names = ["", "NotVisible", "Delayed"]
         wanted = [f"ApproximateNumberOfMessages{name}" for name in names]
         answer = self.emulator.client("sqs").get_queue_attributes(QueueUrl=queue_url, AttributeNames=wanted)
@@ -40,5 +40,5 @@ class Scene:
 
 
 def text(seconds):
-    """An instant as the API writes it."""
+    """An instant in the API's format."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))

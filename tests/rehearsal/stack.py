@@ -1,4 +1,4 @@
-"""The stack: deployed, updated and deleted by the same commands that reach AWS."""
+"""The stack: deployed, updated and deleted by the same commands as on AWS."""
 
 import os
 import platform
@@ -15,7 +15,7 @@ from report import Unmet
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "belfry"
-# What this machine runs.
+# This machine's architecture.
 ARCH = "arm64" if platform.machine() in ("aarch64", "arm64") else "x86_64"
 
 
@@ -30,7 +30,7 @@ class Stack:
         self.outputs = {}
 
     def deploy(self):
-        """`make deploy`; a deployment that is there is brought up to date. What was printed."""
+        """Runs `make deploy`, which also updates an existing deployment; returns its output."""
         words = " ".join(f"{name}={value}" for name, value in self.parameters.items())
         printed = self.make(
             "deploy",
@@ -43,7 +43,7 @@ class Stack:
         return printed
 
     def destroy(self):
-        """`make destroy`, which keeps the tables. What was printed."""
+        """Runs `make destroy`, which keeps the tables; returns its output."""
         return self.make("destroy")
 
     def make(self, goal, *variables):
@@ -67,7 +67,7 @@ class Stack:
         return {output["OutputKey"]: output["OutputValue"] for output in stack["Outputs"]}
 
     def resources(self):
-        """Its resources by logical id: type, name, status."""
+        """The stack's resources by logical id: type, name, status."""
         pages = self.cloudformation.get_paginator("list_stack_resources").paginate(StackName=NAME)
         return {
             resource["LogicalResourceId"]: (
@@ -88,7 +88,7 @@ class Stack:
 
 
 def declared(text):
-    """How many resources of each type a template declares, without those of a condition."""
+    """The number of resources of each type in a template, without conditional ones."""
     resources = text[text.index("\nResources:") : text.index("\nOutputs:")]
     blocks = re.findall(r"^  \w+:\n    Type: (\S+)\n(    Condition: )?", resources, re.M)
     kinds = (kind for kind, condition in blocks if not condition)

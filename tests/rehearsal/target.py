@@ -1,4 +1,4 @@
-"""An HTTP target on loopback: writes down what it is sent, and can keep a caller waiting."""
+"""An HTTP target on loopback: records the requests it receives, and can keep a caller waiting."""
 
 import json
 import time
@@ -7,7 +7,7 @@ from threading import Event, Lock, Thread
 
 
 class Target:
-    """Accepts everything at once. At `/slow` the first caller is not answered until `stop`."""
+    """Accepts every request at once. The first request to `/slow` is not answered until `stop`."""
 
     def __init__(self):
         self.lock = Lock()
@@ -50,7 +50,7 @@ class Target:
         return Handler
 
     def seen(self, path):
-        """What came to this path so far."""
+        """The requests to this path so far."""
         with self.lock:
             return [launch for launch in self.launches if launch["path"] == path]
 

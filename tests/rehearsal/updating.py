@@ -14,26 +14,26 @@ def update(scene: Scene):
     before = stack.resources()
     printed = stack.deploy()
     report.expect("sam finds nothing to change", "No changes to deploy" in printed, printed[-1000:])
-    report.equal("every resource is the one it was", stack.resources(), before)
+    report.equal("every resource is the same as before", stack.resources(), before)
 
 
 def destroy(scene: Scene):
     report, emulator, outputs = scene.report, scene.emulator, scene.stack.outputs
     dynamodb = emulator.client("dynamodb")
     printed = scene.stack.destroy()
-    report.expect("the stack is gone", not scene.stack.exists())
+    report.expect("the stack is deleted", not scene.stack.exists())
     left = [made["FunctionName"] for made in emulator.client("lambda").list_functions()["Functions"]]
-    report.equal(f"the {len(FUNCTIONS)} functions are gone", left, [])
+    report.equal(f"the {len(FUNCTIONS)} functions are deleted", left, [])
     queues = emulator.client("sqs").list_queues(QueueNamePrefix=f"{NAME}-").get("QueueUrls", [])
-    report.equal("the queues are gone", queues, [])
-    report.equal("the API is gone", emulator.client("apigatewayv2").get_apis()["Items"], [])
+    report.equal("the queues are deleted", queues, [])
+    report.equal("the API is deleted", emulator.client("apigatewayv2").get_apis()["Items"], [])
     kept = [dynamodb.describe_table(TableName=outputs[name])["Table"] for name in TABLES]
     report.equal("the tables are kept", [table["TableStatus"] for table in kept], ["ACTIVE"] * 3)
     report.expect(
-        "with what is in them", dynamodb.scan(TableName=outputs["RunsTable"], Select="COUNT")["Count"] > 0
+        "with their data", dynamodb.scan(TableName=outputs["RunsTable"], Select="COUNT")["Count"] > 0
     )
     report.expect(
-        "and who deletes is told so", all(f"kept: table {outputs[name]}" in printed for name in TABLES)
+        "and the output of make destroy says so", all(f"kept: table {outputs[name]}" in printed for name in TABLES)
     )
     try:
         dynamodb.delete_table(TableName=outputs["RunsTable"])
