@@ -68,7 +68,7 @@ def main():
     scheduler.resume()
     answer({"version": version("apscheduler"), "spare_ms": DUE_MS - time.time() * 1000})
     done.wait(300)
-    # The scheduler writes each job's next time after it handed the fires out.
+    # The scheduler stores each job's next time after it has dispatched the fires.
     store = scheduler._jobstores["default"]
     while store.get_due_jobs(datetime.now(timezone.utc)):
         time.sleep(0.01)

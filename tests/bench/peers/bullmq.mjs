@@ -1,6 +1,6 @@
-// BullMQ: COUNT job schedulers that are due in the same second, each fire a job that calls URL, if
-// there is one, and is kept as completed. The same protocol as the other children: answers on
-// standard error.
+// BullMQ: COUNT job schedulers that are due in the same second. Each fire is a job that calls URL,
+// if given, and is kept as completed. The same protocol as the other children: answers on standard
+// error.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { Queue, Worker } from "bullmq";

@@ -1,4 +1,4 @@
-//! The API: making many schedules over HTTP, and reading beside a million runs.
+//! The API: creates many schedules over HTTP, and reads beside a million runs.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::machine::now;
 use crate::report::Report;
 use crate::system::{System, text};
 
-/// Requests under way at once.
+/// Concurrent requests.
 const TOGETHER: usize = 16;
 /// Requests of each kind.
 const ASKED: usize = 200;
@@ -57,7 +57,7 @@ async fn read(report: &mut Report, schedules: usize) {
     let door = Door::of(&mut system).await;
     let to = from + chrono::Duration::minutes(RUNS as i64 - 1);
     let window = format!("from={}&to={}", text(from), text(to));
-    // Beside a thousand runs first: what a million cost is what they cost more.
+    // Beside a thousand runs first, as the reference for the reads beside a million.
     let kinds = [
         ("list of 50", "/schedules?limit=50".to_owned()),
         ("history of 50", "/schedules/past-ID/runs?limit=50".to_owned()),
@@ -81,7 +81,7 @@ async fn read(report: &mut Report, schedules: usize) {
     }
 }
 
-/// Makes a schedule in the past and lets its first fire run. Answers with that fire's time.
+/// Creates a schedule in the past and lets its first fire run. Returns that fire's time.
 async fn history(system: &mut System, schedules: usize) -> chrono::DateTime<chrono::Utc> {
     let minute = (now().timestamp() / 60 - 2 * 24 * 60) * 60;
     let first = chrono::DateTime::from_timestamp(minute, 0).expect("a time");
@@ -108,7 +108,7 @@ async fn load(system: &mut System, from: chrono::DateTime<chrono::Utc>, schedule
     system.services.ask(order).await;
 }
 
-/// How long answers take one by one, in milliseconds: the middle and the 99th of a hundred.
+/// The latency of single answers in milliseconds: median and 99th percentile.
 async fn latency(door: &Door, path: &str, schedules: usize, count: usize) -> (f64, f64) {
     let mut took = Vec::new();
     for number in 0..count {

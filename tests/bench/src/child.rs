@@ -1,6 +1,6 @@
-//! A child: a process of ours that does what a line of JSON says, and answers with a line.
+//! A child process that executes commands given as lines of JSON, and answers each with a line.
 //!
-//! Answers come on its standard error: standard output is where functions log.
+//! Answers are on standard error, because functions log to standard output.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -11,17 +11,17 @@ use tokio::process::{ChildStderr, ChildStdin, Command};
 
 use crate::machine;
 
-/// The longest a child may take for one thing.
+/// The longest a child may take for one command.
 const PATIENCE: Duration = Duration::from_secs(400);
-/// What tells an answer from what else a process says there.
+/// The prefix that tells an answer from other output.
 const MARK: &str = "answer: ";
 
-/// A process that is killed when this is dropped.
+/// A child process that is killed when this is dropped.
 pub struct Child {
     process: tokio::process::Child,
     orders: Option<ChildStdin>,
     answers: Lines<BufReader<ChildStderr>>,
-    /// What it said when it was ready.
+    /// Its first answer, given when it was ready.
     pub hello: Value,
 }
 
@@ -37,14 +37,14 @@ impl Child {
         child
     }
 
-    /// Starts this very program with `arguments`.
+    /// Starts this program with `arguments`.
     pub async fn of_ours(arguments: &[&str], environment: &[(String, String)]) -> Child {
         let mut command = Command::new(std::env::current_exe().expect("this program"));
         command.args(arguments).envs(environment.iter().map(|(name, value)| (name, value)));
         Child::start(command).await
     }
 
-    /// Tells it to do something and waits for its answer.
+    /// Sends a command and waits for its answer.
     pub async fn ask(&mut self, order: Value) -> Value {
         let line = format!("{order}\n");
         let orders = self.orders.as_mut().expect("a child that listens");
@@ -52,12 +52,12 @@ impl Child {
         self.answer().await
     }
 
-    /// What it says next.
+    /// The next answer.
     pub async fn answer(&mut self) -> Value {
         loop {
             let line = tokio::time::timeout(PATIENCE, self.answers.next_line()).await;
             let line = line.expect("an answer in time").expect("a line");
-            let line = line.expect("a child that lives");
+            let line = line.expect("a running child");
             match line.strip_prefix(MARK) {
                 Some(answer) => return serde_json::from_str(answer).expect("an answer in JSON"),
                 None => println!("  {line}"),
@@ -65,22 +65,22 @@ impl Child {
         }
     }
 
-    /// Its number.
+    /// The child's process id.
     pub fn pid(&self) -> u32 {
         self.process.id().unwrap_or(0)
     }
 
-    /// What it has used of a core so far.
+    /// The CPU time it has used so far.
     pub fn cpu(&self) -> Duration {
         machine::cpu(self.pid())
     }
 
-    /// The most memory it ever had, in MiB.
+    /// Its peak memory, in MiB.
     pub fn peak_memory(&self) -> f64 {
         machine::peak_memory(self.pid())
     }
 
-    /// Lets it come to its own end. Answers with the rest of what it said.
+    /// Waits for it to end by itself. Returns the rest of its output.
     pub async fn end(mut self) -> Vec<String> {
         drop(self.orders.take());
         let mut rest = Vec::new();
@@ -94,13 +94,13 @@ impl Child {
     }
 }
 
-/// Answers from within a child.
-#[expect(clippy::print_stderr, reason = "standard output is where functions log")]
+/// Sends an answer from within a child.
+#[expect(clippy::print_stderr, reason = "functions log to standard output")]
 pub fn answer(value: &Value) {
     eprintln!("{MARK}{value}");
 }
 
-/// Reads what a child is told, line by line.
+/// Reads a child's commands, line by line.
 pub async fn orders(mut obey: impl AsyncFnMut(Value) -> Value) {
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     while let Ok(Some(line)) = lines.next_line().await {

@@ -1,4 +1,4 @@
-//! Cron: how fast the next fire is found, beside other crates, on the same expressions.
+//! Cron: how fast the next fire is found, compared with other crates, on the same expressions.
 
 use std::hint::black_box;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use chrono_tz::Tz;
 
 use crate::report::{Goal, Report, version};
 
-/// Expressions whose meaning is the same to everybody: never are both day fields restricted.
+/// Expressions with the same meaning in every crate: never are both day fields restricted.
 const SETS: [(&str, &str, &[&str]); 3] = [
     (
         "typical",
@@ -33,18 +33,18 @@ const SETS: [(&str, &str, &[&str]); 3] = [
         &["30 2 * * *", "*/10 1-3 * 3,11 *", "0 * * * *", "30 1 * 11 SUN", "*/5 * * * *"],
     ),
 ];
-/// Where counting begins, and where it begins again.
+/// The start of the search, and where it starts over.
 const YEARS: (i64, i64) = (1_767_225_600, 2_082_758_400);
-/// Rounds of which the fastest counts: what disturbs a round only slows it.
+/// Rounds of which the fastest counts, because disturbances only make a round slower.
 const ROUNDS: usize = 5;
 
 type Next = Box<dyn Fn(DateTime<Utc>) -> Option<DateTime<Utc>>>;
 type Engine = (&'static str, fn(&str, &str) -> Option<Next>);
 
-/// Ours, and whom it is measured against.
+/// Our crate, and those it is compared with.
 const OURS: Engine = ("belfry-cron", ours);
 const PEERS: [Engine; 3] = [("croner", croner), ("cronexpr", cronexpr), ("cron", raw)];
-/// The peer that ours must be as fast as.
+/// The peer that ours must be at least as fast as.
 const GOAL: &str = "croner";
 
 /// Measures every set with every crate.
@@ -52,13 +52,13 @@ pub fn measure(report: &mut Report, is_quick: bool) {
     let round = Duration::from_millis(if is_quick { 5 } else { 25 });
     for (set, zone, expressions) in SETS {
         let rate = |(_, engine): &Engine| rate(*engine, expressions, zone, round);
-        let ours = rate(&OURS).expect("ours takes every expression");
+        let ours = rate(&OURS).expect("ours parses every expression");
         let group = format!("{}, {set}", OURS.0);
         report.add(&group, "next", ours, "/s");
         for peer in &PEERS {
             let name = format!("{} {}", peer.0, version(peer.0));
             let Some(theirs) = rate(peer) else {
-                report.note(&format!("{name} does not take all of the {set} set"));
+                report.note(&format!("{name} does not parse all of the {set} set"));
                 continue;
             };
             report.add(&format!("{name}, {set}"), "next", theirs, "/s");
@@ -71,8 +71,8 @@ pub fn measure(report: &mut Report, is_quick: bool) {
     }
 }
 
-/// Fires found in a second: the geometric mean over the expressions, so that none counts more because
-/// it is slow. `None`: it does not take all of them.
+/// Fires found per second: the geometric mean over the expressions, so that slow ones do not count
+/// more. `None` if the crate does not parse all of them.
 fn rate(
     engine: fn(&str, &str) -> Option<Next>,
     expressions: &[&str],

@@ -1,4 +1,4 @@
-//! Drift: how late runs arrive at their target, with the rule, the queue and the launcher at work.
+//! Drift: how late runs arrive at their target, with the rule, the queue and the launcher running.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use crate::system::{System, only, text};
 
 /// Seconds a rate is held.
 const HELD_S: usize = 15;
-/// How far the tick looks ahead while a rate is held.
+/// The tick's look-ahead while a rate is held.
 const LOOKAHEAD_MS: &str = "5000";
-/// Between the start and the first fire: the tick has looked at every schedule by then.
+/// The time between the start and the first fire, in which the tick reads every schedule.
 const AHEAD_S: i64 = 6;
 
-/// Measures rates that are held, and bursts.
+/// Measures held rates, and bursts.
 pub async fn measure(report: &mut Report, is_quick: bool) {
     for rate in if is_quick { vec![100] } else { vec![100, 300] } {
         held(report, rate).await;
@@ -27,7 +27,7 @@ pub async fn measure(report: &mut Report, is_quick: bool) {
 }
 
 async fn held(report: &mut Report, rate: usize) {
-    // Beside a rule that comes every second; the default is for one that comes every minute.
+    // For a rule that ticks every second; the default is for one that ticks every minute.
     let mut system = System::with(&[], &[], &[("LOOKAHEAD_MS", LOOKAHEAD_MS)]).await;
     let first = now() + chrono::Duration::seconds(3);
     system.schedules("held", rate, &text(first), "* * * * * *").await;

@@ -1,4 +1,4 @@
-//! The target of every launch: says yes, and remembers when it was asked.
+//! The target of every launch: accepts it and records the time of its arrival.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,19 +11,19 @@ use serde_json::Value;
 
 use crate::machine::now;
 
-/// When a run was planned, and when it arrived.
+/// When a run was scheduled, and when it arrived.
 pub type Arrival = (DateTime<Utc>, DateTime<Utc>);
 
 /// An HTTP target on loopback.
 #[derive(Clone)]
 pub struct Executor {
-    /// Where it is.
+    /// Its URL.
     pub url: String,
     arrivals: Arc<Mutex<Vec<Arrival>>>,
 }
 
 impl Executor {
-    /// Starts one.
+    /// Starts a target.
     pub async fn start() -> Executor {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}/run", listener.local_addr().expect("its address"));
@@ -33,13 +33,13 @@ impl Executor {
         executor
     }
 
-    /// What arrived, once there are `count`, or when `patience` is over.
+    /// The arrivals, once there are `count`, or when `patience` is over.
     pub async fn arrivals(&self, count: usize, patience: Duration) -> Vec<Arrival> {
         let end = tokio::time::Instant::now() + patience;
         loop {
-            let arrived = self.arrivals.lock().expect("nobody panicked").len();
+            let arrived = self.arrivals.lock().expect("a lock that no panic poisoned").len();
             if arrived >= count || tokio::time::Instant::now() > end {
-                return self.arrivals.lock().expect("nobody panicked").clone();
+                return self.arrivals.lock().expect("a lock that no panic poisoned").clone();
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -51,12 +51,16 @@ async fn answer(State(executor): State<Executor>, body: Bytes) -> &'static str {
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let run_id = body["metadata"]["run_id"].as_str().unwrap_or_default();
     let planned = run_id.split('@').nth(1).and_then(|text| text.parse().ok());
-    executor.arrivals.lock().expect("nobody panicked").push((planned.unwrap_or(at), at));
+    executor
+        .arrivals
+        .lock()
+        .expect("a lock that no panic poisoned")
+        .push((planned.unwrap_or(at), at));
     "{}"
 }
 
-/// How late `count` arrivals were, in milliseconds: the middle, the 99th of a hundred, the latest.
-/// Those that are missing are later than any.
+/// How late `count` arrivals were, in milliseconds: median, 99th percentile, maximum. A missing
+/// arrival counts as infinitely late.
 pub fn lateness(arrivals: &[Arrival], count: usize) -> (f64, f64, f64) {
     let mut late: Vec<f64> = arrivals
         .iter()
@@ -67,7 +71,7 @@ pub fn lateness(arrivals: &[Arrival], count: usize) -> (f64, f64, f64) {
     (rank(&late, 50), rank(&late, 99), rank(&late, 100))
 }
 
-/// The `percent`th of a hundred sorted values.
+/// A percentile of sorted values.
 pub fn rank(sorted: &[f64], percent: usize) -> f64 {
     let place = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
     sorted.get(place).copied().unwrap_or(0.0)

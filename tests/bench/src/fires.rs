@@ -1,4 +1,4 @@
-//! Fires: what one tick and the launch path get done, and what a fire costs in CPU time.
+//! Fires: throughput of one tick and of the launch path, and the CPU time of a fire.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use crate::machine::now;
 use crate::report::Report;
 use crate::system::{System, only, text};
 
-/// Measures ticks of growing size, and the launch of what a tick of 10,000 emitted.
+/// Measures ticks of growing size, and the launches of what a tick of 10,000 emitted.
 pub async fn measure(report: &mut Report, is_quick: bool) {
     let sizes: &[usize] = if is_quick { &[1_000] } else { &[1_000, 10_000, 100_000] };
     for due in sizes {
@@ -18,7 +18,7 @@ pub async fn measure(report: &mut Report, is_quick: bool) {
 
 async fn one(report: &mut Report, due: usize) {
     let mut system = System::start(&[], &[]).await;
-    // Clients connect and caches fill at the first one.
+    // A warm-up: clients connect and caches fill in the first one.
     system.tick().await;
     let at = now() - chrono::Duration::seconds(10);
     system.schedules("due", due, &text(at), &only(at)).await;
@@ -43,7 +43,7 @@ async fn one(report: &mut Report, due: usize) {
     let arrived = system.executor.arrivals(due, Duration::from_secs(120)).await;
     assert_eq!(arrived.len(), due, "every run arrives once");
     let took = begin.elapsed();
-    // The records of the last ones are still being written.
+    // The last records may still be written.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let used = system.cpu();
     let (ours, theirs) = (used.0 - before.0, used.1 - before.1);

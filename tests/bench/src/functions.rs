@@ -1,4 +1,4 @@
-//! The functions in a process of their own: their handlers, as the real binaries call them, on
+//! The functions in a process of their own: their handlers, as the real binaries call them, with
 //! clients configured by the environment.
 
 use std::sync::Arc;
@@ -21,12 +21,12 @@ use tokio::runtime::Handle;
 
 use crate::child;
 
-/// The name of the thread that stands for Lambda's poller.
+/// The name of the thread that plays Lambda's poller.
 pub const MAPPING: &str = "mapping";
-/// No tick of a bench is short of time.
+/// A deadline that no tick of a bench reaches.
 const PATIENCE: Duration = Duration::minutes(15);
 
-/// Obeys until nobody listens any more. `--meter` counts requests, which takes time.
+/// Executes commands until standard input closes. `--meter` counts requests, which takes time.
 pub async fn serve(arguments: &[String]) {
     log::start_from_environment();
     let meter = arguments.iter().any(|argument| argument == "--meter").then(Meter::new);
@@ -35,7 +35,10 @@ pub async fn serve(arguments: &[String]) {
         sdk = sdk.http_client(meter.clone());
     }
     let sdk = sdk.load().await;
-    #[expect(clippy::disallowed_methods, reason = "the edge where a process reads its environment")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a process reads its environment here and nowhere else"
+    )]
     let given = |name: &str| std::env::var(name).ok();
     let local = |name: &str| local_default(name).map(str::to_owned);
     let settings = Settings::read(|name| given(name).or_else(|| local(name))).expect("settings");
@@ -67,7 +70,8 @@ pub async fn serve(arguments: &[String]) {
                 }
                 answer
             }
-            // One batch after another, as one launcher does, until there is none.
+            // Launches one batch after another, as a single launcher does, until the queue is
+            // empty.
             "deliver" => {
                 meter.iter().for_each(Meter::reset);
                 let mapping = mapping();
@@ -115,14 +119,14 @@ pub async fn serve(arguments: &[String]) {
                 assert!((200..300).contains(&status), "{order}: {answer}");
                 serde_json::from_str(answer["body"].as_str().unwrap_or("null")).unwrap_or_default()
             }
-            other => panic!("nobody knows how to {other}"),
+            other => panic!("unknown command {other}"),
         }
     })
     .await;
 }
 
-/// The event source mapping from the launch queue, which is Lambda's and no function's: in a thread
-/// of its own, so that its time is told from theirs.
+/// The event source mapping of the launch queue, which belongs to Lambda and not to a function: in
+/// a thread of its own, so that its CPU time is counted separately.
 fn map(app: Arc<App>) {
     let functions = Handle::current();
     let serve = async move {

@@ -1,4 +1,4 @@
-//! Idle growth: what a tick costs beside schedules that are not due.
+//! Idle growth: the cost of a tick beside schedules that are not due.
 
 use serde_json::{Value, json};
 
@@ -6,16 +6,16 @@ use crate::machine::now;
 use crate::report::Report;
 use crate::system::{System, only, text};
 
-/// Ticks with nothing to do, of which the middle one counts.
+/// Ticks with nothing due, of which the median counts.
 const QUIET: usize = 41;
-/// Ticks that have something to do, of which the middle one counts.
+/// Ticks with something due, of which the median counts.
 const BUSY: usize = 9;
-/// Due in each of those.
+/// Fires due in each of those.
 const DUE: usize = 100;
-/// What a million idle schedules may cost of what none cost.
+/// The largest allowed ratio between the cost with a million idle schedules and with none.
 const LIMITS: (f64, f64) = (1.05, 1.5);
 
-/// A system with so many idle schedules, and its ticks.
+/// A system with this many idle schedules, and its ticks.
 struct Beside {
     idle: u64,
     system: System,
@@ -30,7 +30,7 @@ pub async fn measure(report: &mut Report, is_quick: bool) {
     for size in sizes {
         all.push(Beside::start(*size).await);
     }
-    // Turn by turn: a machine that is slow for a while is slow for all of them.
+    // Alternates between the systems, so that a slow phase of the machine affects all of them.
     for _ in 0..QUIET {
         for beside in &mut all {
             beside.quiet.push(beside.system.tick().await);

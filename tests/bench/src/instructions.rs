@@ -1,5 +1,5 @@
-//! Instructions: what a fire takes of a processor, counted by callgrind, which does not depend on
-//! how fast or busy the machine is. The functions alone: the services are other processes.
+//! Instructions per fire, counted by callgrind, which is independent of the machine's speed and
+//! load. Only the functions are counted: the services are other processes.
 
 use serde_json::json;
 use tokio::process::Command;
@@ -8,14 +8,14 @@ use crate::machine::now;
 use crate::report::Report;
 use crate::system::{System, only, text};
 
-/// Two sizes: what their counts differ by is of the fires, what they share is of the start.
+/// Two sizes: the difference of their counts is due to the fires, the rest to the start.
 const SIZES: (usize, usize) = (50, 250);
 
 /// Counts the tick and the launcher.
 pub async fn measure(report: &mut Report) {
     let found = Command::new("valgrind").arg("--version").output().await;
     if !found.is_ok_and(|said| said.status.success()) {
-        report.note("instructions not counted: there is no valgrind");
+        report.note("instructions not counted: valgrind is not installed");
         return;
     }
     for (function, order) in [("tick", "tick"), ("launcher", "deliver")] {
@@ -38,7 +38,7 @@ async fn count(function: &str, order: &str, due: usize) -> Option<f64> {
         system.tick().await;
     }
     let mut valgrind = Command::new("valgrind");
-    // To be looked into by `callgrind_annotate --inclusive=yes`.
+    // Kept for `callgrind_annotate --inclusive=yes`.
     let out = format!("--callgrind-out-file=target/bench/callgrind.{function}");
     valgrind.arg("--tool=callgrind").arg(out);
     let mut functions = system.functions_under(valgrind).await;

@@ -1,5 +1,5 @@
-//! Loads: many schedules and runs at once, straight into the embedded database, as copies of ones
-//! that the API made.
+//! Loads: writes many schedules and runs straight into the embedded database, as copies of those
+//! that the API created.
 
 use belfry_core::id::ScheduleId;
 use belfry_tests::embedded::{RUNS, SCHEDULES, dynamodb};
@@ -7,19 +7,19 @@ use dynoxide::types::Item;
 use dynoxide::{Database, ImportOptions};
 use serde_json::{Value, json};
 
-/// Items that are written in one transaction.
+/// Items written in one transaction.
 const TOGETHER: usize = 20_000;
-/// As the settings say unless they are told otherwise.
+/// The settings' default.
 const SHARDS: u32 = 8;
 
-/// Does what `order` says. Copies of a schedule get the names `<from>-<number>`.
+/// Executes `order`. Copies of a schedule are named `<from>-<number>`.
 pub fn load(database: &Database, order: &Value) -> Value {
     let number = |name: &str| order[name].as_u64().unwrap_or(0);
     let text = |name: &str| order[name].as_str().unwrap_or_default();
     match text("do") {
         "schedules" => {
             let mut parts = parts(database, SCHEDULES, text("from"));
-            // Who changed what is of no schedule that nobody looks at.
+            // The change log is left out: the copies' history is never read.
             let is_idle = order["idle"].as_bool() == Some(true);
             parts
                 .retain(|part| !is_idle || part["sk"]["S"] == "clock" || part["sk"]["S"] == "spec");
@@ -47,11 +47,11 @@ pub fn load(database: &Database, order: &Value) -> Value {
             json!({"items": import(database, RUNS, copies)})
         }
         "recorded" => recorded(database),
-        other => panic!("nobody knows how to {other}"),
+        other => panic!("unknown command {other}"),
     }
 }
 
-/// How many runs are over, and when the last of them ended.
+/// How many runs have ended, and when the last of them ended.
 fn recorded(database: &Database) -> Value {
     let mut request = json!({"TableName": RUNS, "ConsistentRead": true});
     let (mut runs, mut last) = (0, chrono::DateTime::UNIX_EPOCH);
@@ -71,7 +71,7 @@ fn recorded(database: &Database) -> Value {
     }
 }
 
-/// Every item under a key.
+/// Every item with a partition key.
 fn parts(database: &Database, table: &str, id: &str) -> Vec<Value> {
     let request = json!({
         "TableName": table, "ConsistentRead": true,

@@ -1,4 +1,4 @@
-//! The machine: its clock, its load, and what its processes have used.
+//! The machine: its clock, its load, and the resources its processes have used.
 
 use std::fs;
 use std::time::Duration;
@@ -6,24 +6,24 @@ use std::time::Duration;
 use belfry_time::{SystemTime, Time};
 use chrono::{DateTime, Utc};
 
-/// The present moment.
+/// The current time.
 pub fn now() -> DateTime<Utc> {
     SystemTime.now()
 }
 
-/// How many cores there are.
+/// The number of cores.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Processes that wanted a core, over the last minute.
+/// The load average of the last minute.
 pub fn load() -> f64 {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or(0.0)
 }
 
-/// The share of all cores that was busy since the machine started: two of them make a share of the
-/// time between.
+/// CPU time of all cores, busy and total, since the machine started: the difference of two readings
+/// is the share between them.
 pub fn busy() -> (u64, u64) {
     let text = fs::read_to_string("/proc/stat").unwrap_or_default();
     let fields = text.lines().next().unwrap_or_default().split_whitespace().skip(1);
@@ -32,12 +32,12 @@ pub fn busy() -> (u64, u64) {
     (fields.iter().sum::<u64>().saturating_sub(idle), fields.iter().sum())
 }
 
-/// What a process and its ended children have used of a core.
+/// The CPU time of a process and its ended children.
 pub fn cpu(pid: u32) -> Duration {
     cpu_by(&format!("/proc/{pid}/stat"))
 }
 
-/// What the threads of a process that have this name have used of a core.
+/// The CPU time of a process's threads with this name.
 pub fn cpu_of_threads(pid: u32, name: &str) -> Duration {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let is_named = |folder: &std::path::PathBuf| {
@@ -49,17 +49,17 @@ pub fn cpu_of_threads(pid: u32, name: &str) -> Duration {
 
 fn cpu_by(file: &str) -> Duration {
     let text = fs::read_to_string(file).unwrap_or_default();
-    // The name, in brackets, may hold spaces.
+    // The name, in brackets, may contain spaces.
     let fields: Vec<&str> =
         text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let field = |place: usize| -> u64 {
         fields.get(place).and_then(|field| field.parse().ok()).unwrap_or(0)
     };
-    // Hundredths of a second, whatever the kernel counts in.
+    // In hundredths of a second, whatever the kernel's tick.
     Duration::from_millis((field(11) + field(12)) * 10)
 }
 
-/// The most memory a process ever had, in MiB.
+/// The peak memory of a process, in MiB.
 pub fn peak_memory(pid: u32) -> f64 {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
@@ -67,7 +67,7 @@ pub fn peak_memory(pid: u32) -> f64 {
     kib / 1024.0
 }
 
-/// The processes that `parent` started, with their names.
+/// The child processes of `parent`, with their names.
 pub fn children(parent: u32) -> Vec<(u32, String)> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {

@@ -1,5 +1,5 @@
-//! The bench: how fast Belfry is on this machine, and beside its peers. `make bench`, `make
-//! bench-peers`.
+//! The bench: how fast Belfry is on this machine, alone and compared with its peers. `make bench`,
+//! `make bench-peers`.
 
 mod api;
 mod child;
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     let named: Vec<&str> =
         arguments.iter().skip(1).map(String::as_str).filter(|a| !a.starts_with("--")).collect();
     let mut threads = match arguments.first().map(String::as_str) {
-        // As the functions' binaries are built: an instance of Lambda has a core or less.
+        // One thread, as in the functions' binaries: an instance of Lambda has a core or less.
         Some("functions") => tokio::runtime::Builder::new_current_thread(),
         _ => tokio::runtime::Builder::new_multi_thread(),
     };
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Whether docs get the figures: those of a whole run do, and of others if they shall.
+/// Whether the figures are written to docs: those of a whole run are, and others with `--keep`.
 fn is_kept(is_quick: bool, named: &[&str]) -> bool {
     (named.is_empty() && !is_quick) || std::env::args().any(|argument| argument == "--keep")
 }

@@ -1,5 +1,5 @@
-//! The functions as Lambda meets them: the size of their binaries, the time from the start of a
-//! process to its first poll of the Runtime API, and the most memory each has under a load.
+//! The functions as Lambda runs them: the size of their binaries, the time from the start of a
+//! process to its first poll of the Runtime API, and the peak memory of each under a load.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -21,9 +21,9 @@ use crate::report::{Goal, Report};
 const FUNCTIONS: [&str; 5] = ["tick", "launcher", "recovery", "api", "resource"];
 const STARTS: usize = 21;
 const MIB: f64 = 1024.0 * 1024.0;
-/// What a function may weigh, in MiB: its binary, and its compressed package.
+/// The size limits of a function in MiB: its binary, and its compressed package.
 const LIMITS: (f64, f64) = (15.0, 6.0);
-/// Where `make build` leaves the release binaries.
+/// The folder in which `make build` leaves the release binaries.
 const BINARIES: &str = "target/release";
 /// Schedules that fire every second, and for how many seconds.
 const LOAD: (usize, usize) = (200, 10);
@@ -59,13 +59,13 @@ pub async fn measure(report: &mut Report) {
     let peaks = memory().await;
     for function in FUNCTIONS {
         let peak = peaks.iter().filter(|(name, _)| name == function).map(|(_, peak)| *peak);
-        // CloudFormation alone calls the resource function: it is not here.
+        // Only CloudFormation calls the resource function, so it is not measured here.
         let Some(peak) = peak.reduce(f64::max) else { continue };
         report.add(function, &format!("peak memory at {} fires/s", LOAD.0), peak, "MiB");
     }
 }
 
-/// The whole system with the functions as processes, until nobody listens any more.
+/// The whole system with the functions as processes, until standard input closes.
 pub async fn serve() {
     let options = Options {
         port: 0,
@@ -117,7 +117,7 @@ async fn memory() -> Vec<(String, f64)> {
     peaks
 }
 
-/// Deflated, as a Lambda package is.
+/// Compressed with deflate, as a Lambda package is.
 fn compressed(binary: &Path) -> f64 {
     let output = Command::new("gzip").arg("-9c").arg(binary).output().expect("gzip");
     output.stdout.len() as f64

@@ -1,4 +1,4 @@
-//! The picture: bars, drawn as SVG by hand.
+//! The picture: bar charts as hand-written SVG.
 
 use std::fmt::Write;
 
@@ -13,7 +13,8 @@ const INK: &str = "#7d8590";
 const OURS: &str = "#2f81f7";
 const THEIRS: &str = "#8b949e";
 
-/// Draws what of a report is worth a picture: figures of one unit and name, side by side.
+/// Draws the figures of a report that are worth a picture: those of one unit and name, side by
+/// side.
 pub fn draw(report: &Report) -> String {
     let charts = [
         ("cron, next fires per second", "next", "/s"),

@@ -1,5 +1,5 @@
-//! The report: every figure as it is measured, one table at the end, and the same as JSON and as a
-//! picture.
+//! The report: prints every figure when it is measured and a table at the end, and writes the same
+//! as JSON and as a picture.
 
 use std::fs;
 use std::process::Command;
@@ -10,30 +10,30 @@ use serde_json::{Value, json};
 use crate::machine;
 use crate::picture;
 
-/// What a figure has to be.
+/// The limit of a figure.
 #[derive(Clone, Copy)]
 pub enum Goal {
-    /// No larger.
+    /// At most this.
     AtMost(f64),
-    /// No smaller.
+    /// At least this.
     AtLeast(f64),
 }
 
-/// One thing that was measured.
+/// One measured figure.
 pub struct Figure {
-    /// Of what.
+    /// The subject of the measurement.
     pub group: String,
-    /// What.
+    /// What was measured.
     pub name: String,
-    /// How much.
+    /// The value.
     pub value: f64,
-    /// Of which unit; empty for counts.
+    /// Its unit; empty for counts.
     pub unit: String,
-    /// What it should be.
+    /// Its limit.
     pub goal: Option<Goal>,
 }
 
-/// Figures of one run on one machine.
+/// The figures of one run on one machine.
 pub struct Report {
     command: String,
     begin: Instant,
@@ -41,41 +41,41 @@ pub struct Report {
     load: f64,
     /// In the order they were measured.
     pub figures: Vec<Figure>,
-    /// What is to be known about them.
+    /// Remarks on the figures.
     pub notes: Vec<String>,
 }
 
 impl Report {
-    /// An empty one.
+    /// An empty report.
     pub fn begin(command: &str) -> Report {
         let (load, busy) = (machine::load(), machine::busy());
-        println!("{} cores, load {load} before anything was started", machine::cores());
+        println!("{} cores, load {load} before the bench started", machine::cores());
         let begin = Instant::now();
         Report { command: command.to_owned(), begin, busy, load, figures: vec![], notes: vec![] }
     }
 
-    /// Notes a figure.
+    /// Records a figure.
     pub fn add(&mut self, group: &str, name: &str, value: f64, unit: &str) {
         self.push(group, name, value, unit, None);
     }
 
-    /// Notes a figure that should be something.
+    /// Records a figure that has a limit.
     pub fn goal(&mut self, group: &str, name: &str, value: f64, unit: &str, goal: Goal) {
         self.push(group, name, value, unit, Some(goal));
     }
 
-    /// Notes how many times as much something is, which should be at most `limit`.
+    /// Records a ratio, which should be at most `limit`.
     pub fn ratio(&mut self, group: &str, name: &str, value: f64, limit: f64) {
         self.push(group, name, value, "x", Some(Goal::AtMost(limit)));
     }
 
-    /// Notes a word about the figures.
+    /// Records a remark on the figures.
     pub fn note(&mut self, note: &str) {
         println!("{note}");
         self.notes.push(note.to_owned());
     }
 
-    /// What a person types for it.
+    /// The command of this report.
     fn command(&self) -> String {
         let arguments: Vec<String> = std::env::args().skip(2).collect();
         let quick = if arguments.iter().any(|a| a == "--quick") { " QUICK=1" } else { "" };
@@ -96,7 +96,7 @@ impl Report {
         self.figures.push(figure);
     }
 
-    /// Prints the table, and keeps it under this name in docs.
+    /// Prints the table, and writes it to docs under this name.
     pub fn end(&self, name: Option<&str>) {
         let busy = machine::busy();
         let share = (busy.0 - self.busy.0) as f64 / (busy.1 - self.busy.1).max(1) as f64;
@@ -136,12 +136,12 @@ impl Report {
     }
 }
 
-/// Puts a table between its marks in the page about performance.
+/// Replaces a table between its markers in docs/performance.md.
 fn keep(name: &str, table: &str) {
     let page = fs::read_to_string("docs/performance.md").expect("the page is here");
     let (from, to) = (format!("<!-- {name} -->"), format!("<!-- end of {name} -->"));
     let (Some(begin), Some(end)) = (page.find(&from), page.find(&to)) else {
-        panic!("docs/performance.md has no place for {name}");
+        panic!("docs/performance.md has no marker for {name}");
     };
     let page = format!("{}{from}\n{table}\n{}", &page[..begin], &page[end..]);
     fs::write("docs/performance.md", page).expect("docs is here");
@@ -161,7 +161,7 @@ fn verdict(is_met: bool, word: &str, limit: f64) -> String {
     format!("{} ({word} {})", if is_met { "met" } else { "MISSED" }, number(limit))
 }
 
-/// With as many digits as mean something.
+/// With as many digits as are significant.
 pub fn number(value: f64) -> String {
     let (sign, value) = if value < 0.0 { ("-", -value) } else { ("", value) };
     let text = match value {
@@ -196,8 +196,8 @@ fn document(figure: &Figure) -> Value {
     document
 }
 
-/// The version of a crate that is measured, by the lock file. Of several the last: older ones are other
-/// crates' dependencies.
+/// The version of a measured crate, from the lock file. If there are several, the last: older ones
+/// are dependencies of other crates.
 pub fn version(name: &str) -> String {
     let lock = fs::read_to_string("tests/bench/Cargo.lock").unwrap_or_default();
     let place = lock.rfind(&format!("name = \"{name}\"\nversion = \""));
@@ -205,7 +205,7 @@ pub fn version(name: &str) -> String {
     version.unwrap_or_default().to_owned()
 }
 
-/// What the figures are of: the crates measured, and the compiler.
+/// What was measured: the versions of the crates, and the compiler.
 fn versions() -> Value {
     let crates =
         ["cron", "croner", "cronexpr", "tokio-cron-scheduler", "dynoxide-rs", "aws-sdk-dynamodb"];

@@ -1,4 +1,5 @@
-//! The embedded services in a process of their own, so that what they use is not the functions'.
+//! The embedded services in a process of their own, so that their CPU time is counted apart from
+//! the functions'.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +11,10 @@ use serde_json::{Value, json};
 use crate::child;
 use crate::load;
 
-/// What functions need to know of the services.
+/// The environment that the functions need to reach the services.
 pub const SIGNING_KEY: &str = "a key for the bench";
 
-/// Serves until nobody listens any more. `--data DIR` keeps everything in files.
+/// Serves until standard input closes. `--data DIR` stores everything in files.
 pub async fn serve(arguments: &[String]) {
     let storage = match arguments.iter().position(|argument| argument == "--data") {
         Some(place) => Storage::Folder(arguments[place + 1].clone().into()),
@@ -30,7 +31,7 @@ pub async fn serve(arguments: &[String]) {
         "DEAD_LETTER_QUEUE_URL": settings.dead_letter_queue_url,
     }));
     child::orders(async |order: Value| {
-        // A message is deleted when the outcomes of its fires are recorded.
+        // A message is deleted after the results of its fires are recorded.
         if order["do"] == "handled" {
             while services.queues.next_visible_at(LAUNCH_QUEUE).expect("a queue").is_some() {
                 tokio::time::sleep(Duration::from_millis(10)).await;

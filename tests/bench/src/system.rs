@@ -11,20 +11,20 @@ use crate::functions::MAPPING;
 use crate::machine;
 use crate::services::SIGNING_KEY;
 
-/// A second that no schedule of a bench fires at by itself.
+/// A second at which no schedule of a bench fires by itself.
 const NEVER: &str = "0 0 29 2 *";
 
-/// Three processes: services, functions, and ours with the target.
+/// Three processes: services, functions, and this one with the target.
 pub struct System {
     /// The embedded DynamoDB and SQS.
     pub services: Child,
     /// The handlers of the functions.
     pub functions: Child,
-    /// Where runs are launched.
+    /// The target of the runs.
     pub executor: Executor,
 }
 
-/// How functions find the services.
+/// The environment through which functions find the services.
 pub fn environment(services: &Child) -> Vec<(String, String)> {
     let mut environment: Vec<(String, String)> = services
         .hello
@@ -44,12 +44,12 @@ pub fn environment(services: &Child) -> Vec<(String, String)> {
 }
 
 impl System {
-    /// Starts one. `storage` and `functions` are arguments for the processes.
+    /// Starts a system. `storage` and `functions` are arguments for the processes.
     pub async fn start(storage: &[&str], functions: &[&str]) -> System {
         System::with(storage, functions, &[]).await
     }
 
-    /// The same with some settings of the functions.
+    /// The same with some settings of the functions changed.
     pub async fn with(storage: &[&str], functions: &[&str], settings: &[(&str, &str)]) -> System {
         let services = Child::of_ours(&[&["services"][..], storage].concat(), &[]).await;
         let mut known = environment(&services);
@@ -70,13 +70,14 @@ impl System {
         Child::start(command).await
     }
 
-    /// Asks the API.
+    /// Calls the API.
     pub async fn api(&mut self, method: &str, path: &str, body: Value) -> Value {
         let order = json!({"do": "api", "method": method, "path": path, "body": body});
         self.functions.ask(order).await
     }
 
-    /// Makes `count` schedules `<name>-<number>` whose next fire is at `next`, by `cron`.
+    /// Creates `count` schedules `<name>-<number>` with the expression `cron`, whose next fire is
+    /// at `next`.
     pub async fn schedules(&mut self, name: &str, count: usize, next: &str, cron: &str) {
         let body = json!({
             "workflow_id": "w", "version": 1, "cron_expr": NEVER, "overlap_policy": "allow",
@@ -89,8 +90,8 @@ impl System {
         self.services.ask(order).await;
     }
 
-    /// What the functions have used of a core so far, and what the services, of which Lambda's poller
-    /// is one.
+    /// The CPU time used so far by the functions, and by the services, which include Lambda's
+    /// poller.
     pub fn cpu(&self) -> (Duration, Duration) {
         let poller = machine::cpu_of_threads(self.functions.pid(), MAPPING);
         (self.functions.cpu().saturating_sub(poller), self.services.cpu() + poller)
@@ -102,12 +103,12 @@ impl System {
     }
 }
 
-/// A time as records have it.
+/// A time in the format of the records.
 pub fn text(at: chrono::DateTime<chrono::Utc>) -> String {
     at.format("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// The expression that fires at this second of the year and no other.
+/// The expression that fires at exactly this second of the year.
 pub fn only(at: chrono::DateTime<chrono::Utc>) -> String {
     at.format("%-S %-M %-H %-d %-m *").to_string()
 }

@@ -1,4 +1,4 @@
-//! APScheduler on PostgreSQL, whose commits do not wait for the disk, as nobody's here do.
+//! APScheduler on PostgreSQL, whose commits do not wait for the disk, like those of all peers here.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command as Sync, Stdio};
@@ -12,19 +12,19 @@ use crate::executor::Executor;
 
 const PYTHON: &str = ".tools/peers/python/bin/python";
 
-/// Schedules it makes in a second, on a bad day.
+/// Schedules it creates per second, a cautious estimate.
 const RATE: usize = 200;
 
-/// Runs it, if PostgreSQL and APScheduler are there.
+/// Runs it, if PostgreSQL and APScheduler are installed.
 pub async fn measure(count: usize, target: &Executor) -> Measured {
     if !Path::new(PYTHON).is_file() {
         return Err("APScheduler is not installed".to_owned());
     }
-    let binaries = binaries().ok_or("APScheduler: there is no PostgreSQL")?;
+    let binaries = binaries().ok_or("APScheduler: PostgreSQL is not installed")?;
     let data = std::env::temp_dir().join(format!("belfry-bench-postgres-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&data);
     std::fs::create_dir_all(&data).map_err(|e| e.to_string())?;
-    // PostgreSQL refuses to be root.
+    // PostgreSQL refuses to run as root.
     let is_root = Sync::new("id").arg("-u").output().is_ok_and(|said| said.stdout == b"0\n");
     if is_root {
         let given = Sync::new("chown").arg("postgres").arg(&data).status();

@@ -1,4 +1,4 @@
-//! BullMQ on Redis with its append-only file, synced every second as is its default.
+//! BullMQ on Redis with its append-only file, synced every second, which is its default.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -12,10 +12,10 @@ use crate::executor::Executor;
 
 const FOLDER: &str = ".tools/peers";
 
-/// Schedules it makes in a second, on a bad day.
+/// Schedules it creates per second, a cautious estimate.
 const RATE: usize = 500;
 
-/// Runs it, if Redis and BullMQ are there.
+/// Runs it, if Redis and BullMQ are installed.
 pub async fn measure(count: usize, target: Option<&Executor>) -> Measured {
     if !Path::new(FOLDER).join("node_modules/bullmq").is_dir() {
         return Err("BullMQ is not installed".to_owned());
@@ -31,7 +31,7 @@ pub async fn measure(count: usize, target: Option<&Executor>) -> Measured {
         .stdout(Stdio::null())
         .kill_on_drop(true)
         .spawn()
-        .map_err(|_| "BullMQ: there is no redis-server".to_owned())?;
+        .map_err(|_| "BullMQ: redis-server is not installed".to_owned())?;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let mut node = Command::new("node");
     node.current_dir(FOLDER).arg("bullmq.mjs").arg(count.to_string());

@@ -1,10 +1,10 @@
-//! The peers: schedulers one would run oneself, each with N schedules due in the same second, each
-//! fire a request to the same target that is recorded, beside ours on the same machine in the same
-//! run. Those that are fast are measured once more with fires that call nobody.
+//! The peers: self-hosted schedulers, each with N schedules due in the same second. Each fire is a
+//! recorded request to the same target, beside ours on the same machine in the same run. The fast
+//! ones are measured once more with fires that make no request.
 //!
 //! A fire counts from the second it is due until it is recorded, and is late until its request
-//! arrives; CPU counts from the moment all schedules exist, so that it holds everything a fire costs,
-//! also what is done ahead of it.
+//! arrives. CPU counts from the moment all schedules exist, so that it includes everything a fire
+//! costs, also the work done ahead of it.
 
 mod apscheduler;
 mod bullmq;
@@ -20,7 +20,7 @@ use crate::executor::{Executor, lateness};
 use crate::machine::{self, now};
 use crate::report::{Goal, Report};
 
-/// What a scheduler did with its fires.
+/// A scheduler's results.
 pub struct Result {
     /// Its name and version.
     pub name: String,
@@ -28,41 +28,42 @@ pub struct Result {
     pub lost: usize,
     /// From the second they were due until the last was recorded.
     pub seconds: f64,
-    /// How late they began, in milliseconds: the middle, the 99th of a hundred, the latest. What never
-    /// came is later than anything.
+    /// How late they began, in milliseconds: median, 99th percentile, maximum. A fire that never
+    /// came counts as infinitely late.
     pub late: (f64, f64, f64),
-    /// What the scheduler used, and what its database did.
+    /// CPU time of the scheduler, and of its database.
     pub cpu: (Duration, Duration),
-    /// The most memory of both, in MiB.
+    /// Peak memory of both, in MiB.
     pub memory: (f64, f64),
-    /// How far its database held it up, where that is known.
+    /// How much its database slowed it down, where that is known.
     pub limit: Option<Limit>,
 }
 
-/// The embedded database works in one thread.
+/// Our embedded database, which works in one thread.
 pub struct Limit {
-    /// The share of the time that thread was at work, from the due second to the last record.
+    /// The share of the time that thread was busy, from the due second to the last record.
     pub busy: f64,
-    /// Fires a second, if that thread's work took no time: what is left, on all cores.
+    /// Fires per second if that thread's work took no time: the rest of the work, on all cores.
     pub without: f64,
     /// How late the last of them would be then, in milliseconds.
     pub late: f64,
 }
 
-/// What came of measuring somebody, or why nothing did.
+/// The results of a scheduler, or why it was not measured.
 type Measured = std::result::Result<Result, String>;
 
-/// Rounds of ours and of the fast ones, of which the middle one counts.
+/// Rounds of ours and of the fast ones, of which the median counts.
 const ROUNDS: usize = 3;
 
-/// Measures everybody, at two sizes.
+/// Measures all schedulers, at two sizes.
 pub async fn all(is_quick: bool, named: &[&str]) {
     let mut report = Report::begin("make bench-peers");
     let wants = |name: &str| named.is_empty() || named.contains(&name);
     for count in if is_quick { vec![1_000] } else { vec![1_000, 10_000] } {
         let [mut own, mut calling, mut idle, mut small, mut large, mut nobody] =
             [const { Vec::new() }; 6];
-        // Turn by turn: a machine that is slow for a while is slow for all of them.
+        // Alternates between the schedulers, so that a slow phase of the machine affects all of
+        // them.
         for _ in 0..if is_quick { 1 } else { ROUNDS } {
             if wants("ours") {
                 own.push(Ok(ours::measure(count).await));
@@ -97,7 +98,7 @@ pub async fn all(is_quick: bool, named: &[&str]) {
     report.end(crate::is_kept(is_quick, named).then_some("bench-peers"));
 }
 
-/// The round of middle speed, or why there is none.
+/// The round of median speed, or why there is none.
 fn middle(rounds: Vec<Measured>) -> Option<Measured> {
     let (mut done, mut failed): (Vec<_>, Vec<_>) = rounds.into_iter().partition(|r| r.is_ok());
     let seconds = |round: &Measured| round.as_ref().map_or(f64::MAX, |result| result.seconds);
@@ -159,33 +160,33 @@ fn tell(report: &mut Report, count: usize, results: &[Result]) {
     }
 }
 
-/// A second far enough ahead to make `count` schedules before it, so many a second.
+/// A second far enough ahead to create `count` schedules before it, at this many per second.
 fn due(count: usize, rate: usize) -> DateTime<Utc> {
     let ahead = now().timestamp() + 6 + (count / rate) as i64;
     DateTime::from_timestamp(ahead, 0).expect("a time")
 }
 
-/// A port nobody has.
+/// A free port.
 fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("its address").port()
 }
 
-/// What a process, and the processes it started, have used.
+/// The CPU time of a process and the processes it started.
 fn cpu_of_all(pid: u32) -> Duration {
     let children = machine::children(pid);
     machine::cpu(pid) + children.iter().map(|(child, _)| machine::cpu(*child)).sum::<Duration>()
 }
 
-/// The most memory of a process and of the processes it started, together.
+/// The peak memory of a process and the processes it started, together.
 fn memory_of_all(pid: u32) -> f64 {
     let children = machine::children(pid);
     let children = children.iter().map(|(child, _)| machine::peak_memory(*child));
     machine::peak_memory(pid) + children.sum::<f64>()
 }
 
-/// Waits for a peer that has made its schedules, and for its fires, which are late when they arrive
-/// at `target`, if they go there. Its name is followed by its version and by how it was run.
+/// Waits for a peer that has created its schedules, and for its fires, whose lateness is measured
+/// at `target` if they go there. The answer names the peer, its version and how it was run.
 async fn watch(
     mut peer: crate::child::Child,
     (name, how): (&str, &str),
@@ -195,7 +196,7 @@ async fn watch(
 ) -> Measured {
     let spare = peer.hello["spare_ms"].as_f64().unwrap_or(0.0);
     if spare < 0.0 {
-        return Err(format!("{name} was {:.0} ms late with making its schedules", -spare));
+        return Err(format!("{name} was {:.0} ms late with creating its schedules", -spare));
     }
     let of_database = || database.map_or(Duration::ZERO, cpu_of_all);
     let before = (peer.cpu(), of_database());
@@ -211,7 +212,7 @@ async fn watch(
             (lateness(&arrivals, count), "")
         }
         None if fires < count => {
-            return Err(format!("{name}{how} fired {fires} of {count} and then no more"));
+            return Err(format!("{name}{how} fired {fires} of {count} and then stopped"));
         }
         None => ((number("p50"), number("p99"), number("max")), ", calling nobody"),
     };

@@ -1,5 +1,5 @@
-//! Ours: tick and launcher in one process, the embedded services in another, in files, as `belfry
-//! dev` keeps them. Each fire is a signed HTTP request to a target in a third.
+//! Ours: tick and launcher in one process, the embedded services in another, stored in files as by
+//! `belfry dev`. Each fire is a signed HTTP request to a target in a third.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::executor::lateness;
 use crate::machine::{self, now};
 use crate::system::{System, only, text};
 
-/// Schedules it makes in a second, on a bad day.
+/// Schedules it creates per second, a cautious estimate.
 const RATE: usize = 1000;
 
 /// Runs it.
@@ -48,14 +48,14 @@ pub async fn measure(count: usize) -> Result {
     Result { name: "Belfry".to_owned(), lost: 0, seconds, late, cpu, memory, limit: Some(limit) }
 }
 
-/// What was used of the cores so far.
+/// The CPU time used so far.
 struct Used {
     database: Duration,
     all: Duration,
 }
 
 impl Used {
-    /// Seconds that everything but the database would take for what was done since, on all cores.
+    /// Seconds that everything but the database would take for the work done since, on all cores.
     fn besides_database(&self, since: &Used) -> f64 {
         let (all, database) = (self.all - since.all, self.database - since.database);
         all.saturating_sub(database).as_secs_f64().max(0.01) / machine::cores() as f64

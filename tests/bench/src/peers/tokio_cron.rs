@@ -1,5 +1,5 @@
-//! `tokio-cron-scheduler`, its jobs in memory; each fire is a row in an SQLite file, which is our
-//! addition: it records nothing by itself.
+//! `tokio-cron-scheduler` with its jobs in memory. Each fire writes a row to an SQLite file, which
+//! is our addition: the crate records nothing.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,22 +17,22 @@ use crate::system::{only, text};
 const FILE: &str = "target/bench/tokio-cron.sqlite";
 
 const NAME: &str = "tokio-cron-scheduler";
-/// What its channels hold unless they are told otherwise. What they cannot hold is lost.
+/// The default capacity of its channels. What exceeds it is lost.
 const ROOM: usize = 200;
-/// Requests under way at once, as many as ours has before one waits for a connection.
+/// Concurrent requests, as many as ours makes before one waits for a connection.
 const REQUESTS: usize = 128;
-/// What has not fired by then does not fire any more.
+/// The time after which a missing fire counts as lost.
 const PATIENCE: chrono::Duration = chrono::Duration::seconds(60);
 
-/// Schedules it makes in a second, on a bad day.
+/// Schedules it creates per second, a cautious estimate.
 const RATE: usize = 1000;
 
-/// Runs it as it comes.
+/// Runs it with its defaults.
 pub async fn as_it_comes(count: usize, target: &Executor) -> Measured {
     measure(count, ROOM, "", Some(target)).await
 }
 
-/// Runs it with channels that hold all of its jobs.
+/// Runs it with channels that have room for all of its jobs.
 pub async fn with_larger_channels(count: usize, target: Option<&Executor>) -> Measured {
     measure(count, ROOM.max(2 * count), ", large", target).await
 }
@@ -44,7 +44,7 @@ async fn measure(count: usize, room: usize, how: &str, target: Option<&Executor>
     watch(Child::of_ours(&arguments, &[]).await, (NAME, how), None, count, target).await
 }
 
-/// The child: makes the schedules, and answers when all have fired.
+/// The child process: creates the schedules, and answers when all have fired.
 pub async fn serve(arguments: &[String]) {
     let number = |place: usize| arguments[place].parse::<i64>().expect("a number");
     let (count, at) = (number(0) as usize, number(1));
@@ -69,7 +69,7 @@ pub async fn serve(arguments: &[String]) {
             let (records, late, target) = (records.clone(), late.clone(), target.clone());
             Box::pin(async move {
                 if let Some((client, url, requests)) = target {
-                    let _permit = requests.acquire().await.expect("nobody closes it");
+                    let _permit = requests.acquire().await.expect("an open channel");
                     let run_id = format!("schedule-{schedule}@{}", text(due));
                     let payload = json!({"report": "daily", "region": "eu"});
                     let body = json!({"payload": payload, "metadata": {"run_id": run_id}});
@@ -77,10 +77,10 @@ pub async fn serve(arguments: &[String]) {
                     let answer = request.body(body.to_string()).send().await.expect("an answer");
                     answer.bytes().await.expect("all of it");
                 }
-                let records = records.lock().expect("nobody panicked");
+                let records = records.lock().expect("a lock that no panic poisoned");
                 let insert = "INSERT INTO fires VALUES (?1, ?2)";
                 records.execute(insert, [schedule as i64, at]).expect("a row");
-                late.lock().expect("nobody panicked").push(begin);
+                late.lock().expect("a lock that no panic poisoned").push(begin);
             })
         });
         scheduler.add(job.expect("a job")).await.expect("a job");
@@ -89,11 +89,11 @@ pub async fn serve(arguments: &[String]) {
     let version = crate::report::version(NAME);
     child::answer(&json!({"version": version, "spare_ms": at - now().timestamp_millis()}));
     let end = due + PATIENCE;
-    while late.lock().expect("nobody panicked").len() < count && now() < end {
+    while late.lock().expect("a lock that no panic poisoned").len() < count && now() < end {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
     let seconds = (now() - due).num_milliseconds() as f64 / 1000.0;
-    let mut late = late.lock().expect("nobody panicked").clone();
+    let mut late = late.lock().expect("a lock that no panic poisoned").clone();
     late.sort_by(f64::total_cmp);
     child::answer(&json!({
         "fires": late.len(), "seconds": seconds, "p50": rank(&late, 50), "p99": rank(&late, 99), "max": rank(&late, 100),
