@@ -1,5 +1,5 @@
-//! Lambda, Step Functions and EventBridge, as far as a launch goes: there is no embedded one, so this
-//! stands where the SDK's requests arrive and answers in AWS's words.
+//! Lambda, Step Functions and EventBridge, as far as a launch needs them. There is no embedded
+//! version of them, so this server receives the SDK's requests and answers in AWS's format.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,25 +16,25 @@ use crate::World;
 /// One request to AWS.
 #[derive(Clone)]
 pub struct Call {
-    /// Service and operation, if it has that header.
+    /// Service and operation, if the request has that header.
     pub target: String,
-    /// Where it went.
+    /// The path of the request.
     pub path: String,
-    /// What it said.
+    /// The body.
     pub body: Value,
 }
 
 /// The requests so far.
 pub type Calls = Arc<Mutex<Vec<Call>>>;
 
-/// A world whose calls to other services of AWS arrive here.
+/// A world whose calls to other AWS services arrive here.
 pub async fn world_beside(calls: Calls, settings: &[(&str, &str)]) -> World {
     let url = serve(calls).await;
     restarted(World::with(settings).await, &url, metrics::to_nowhere)
 }
 
-/// The same world with functions that have just started: they call AWS at `url`, and remember
-/// nothing.
+/// The same world with functions that have just started: they call AWS at `url`, and their caches
+/// are empty.
 pub fn restarted(world: World, url: &str, metrics: Sink) -> World {
     let sdk = world.services.sdk().into_builder();
     let sdk = sdk.endpoint_url(url).http_client(world.warden.clone()).build();
@@ -79,7 +79,7 @@ async fn answer(
             (400, json!({"__type": "StateMachineDoesNotExist", "message": "none"}))
         }
         "AWSStepFunctions.StartExecution" => {
-            // It started, and the answer is lost on the way.
+            // The execution started, and the answer is lost on the way.
             (500, json!({"__type": "InternalServerError"}))
         }
         "AWSEvents.PutEvents" => {

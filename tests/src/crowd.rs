@@ -1,4 +1,4 @@
-//! A crowd: one owner with very many fires due at the same second as another's only one.
+//! A crowd: one owner with very many fires due at the same second as another owner's only one.
 
 use std::collections::HashMap;
 
@@ -12,21 +12,21 @@ use serde_json::json;
 use crate::World;
 use crate::embedded::{self, SCHEDULES};
 
-/// The name of ann's only fire.
+/// The id of ann's only fire.
 const ONLY_ONE: &str = "the-only-one@2026-01-01T00:30:00Z";
-/// What a message of a hand-over says, and no other.
+/// A text that only hand-over messages contain.
 const HAND_OVER: &str = "generation";
 
-/// How far from the front the only one was.
+/// How far ann's fire was from the front.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// Requests of the tick before its fire was sent.
+    /// Requests of the tick before ann's fire was sent.
     pub requests: usize,
-    /// Clocks that come before it in the due index.
+    /// Clocks that come before hers in the due index.
     pub clocks_before: usize,
 }
 
-/// The request at which the line is cut: far fewer than the crowd takes.
+/// The number of requests after which the line is cut: far fewer than the whole crowd takes.
 const CUT_AFTER: usize = 1500;
 
 /// Ticks over `count` fires of a crowd and one of ann's, until hers is sent.
@@ -35,21 +35,24 @@ pub async fn only_one_among(count: usize) -> Place {
     let clocks_before = clocks_before(&world).await.min(count);
     watch(&world, CUT_AFTER);
     let done = world.meter.until_cut(world.tick_within(Duration::minutes(15))).await;
-    assert!(done.is_none() || count < CUT_AFTER, "all of it in {CUT_AFTER} requests: {done:?}");
+    assert!(
+        done.is_none() || count < CUT_AFTER,
+        "the tick finished in {CUT_AFTER} requests: {done:?}"
+    );
     Place { requests: sent(&world, ONLY_ONE).unwrap_or(usize::MAX), clocks_before }
 }
 
-/// The way of the only one through the hands of several ticks.
+/// How ann's fire was sent through several ticks.
 #[derive(Clone, Copy, Debug)]
 pub struct Way {
-    /// The rule's tick, and those it was handed over to, one by another.
+    /// The rule's tick, and those that received hand-overs, in sequence.
     pub ticks: usize,
     /// Requests of each of them before it handed over, and of the last before the fire was sent.
     pub requests: usize,
 }
 
-/// Ticks with a share that ann's fire lies behind, and those they hand over to, until it is sent.
-/// What else they do at the same time is no concern of hers.
+/// Runs ticks with a share that does not reach ann's fire, and those they hand over to, until it is
+/// sent. Their concurrent work is not counted.
 pub async fn only_one_behind(share: usize, count: usize) -> Way {
     let world = world(&[("TICK_SHARE", &share.to_string())], count).await;
     let only: ScheduleId = "the-only-one".parse().expect("a name");
@@ -71,11 +74,11 @@ pub async fn only_one_behind(share: usize, count: usize) -> Way {
             way.requests += requests;
             return way;
         }
-        way.requests += sent(&world, HAND_OVER).expect("it is handed over");
+        way.requests += sent(&world, HAND_OVER).expect("a hand-over of her fire");
         way.ticks += 1;
         world.meter.reset();
         let next = world.handed_over().await.into_iter().find(leads_to_her);
-        handed_over = Some(next.expect("her shard is handed over"));
+        handed_over = Some(next.expect("a hand-over of her shard"));
     }
 }
 
@@ -94,14 +97,14 @@ fn watch(world: &World, cut_after: usize) {
     world.meter.cut_after(cut_after);
 }
 
-/// How many requests there were before a message that says `what` was sent.
+/// How many requests there were before a message that contains `what` was sent.
 fn sent(world: &World, what: &str) -> Option<usize> {
     let all = world.meter.sightings();
     let sent = all.iter().find(|seen| seen.operation == "SendMessageBatch" && seen.what == what);
     sent.map(|seen| seen.before)
 }
 
-/// Copies of ann's clock under other names, of another owner, written behind the SDK's back to save
+/// Copies ann's clock under other ids and another owner, written straight to the database to save
 /// time.
 fn import(world: &World, count: usize) {
     let database = &world.services.database;
@@ -127,7 +130,7 @@ fn import(world: &World, count: usize) {
     }
 }
 
-/// How many clocks come first if they are taken as the index has them.
+/// How many clocks come first in the index's own order.
 async fn clocks_before(world: &World) -> usize {
     let only: ScheduleId = "the-only-one".parse().expect("a name");
     let shards = world.app.settings.due_shards;
@@ -141,6 +144,6 @@ async fn clocks_before(world: &World) -> usize {
             return (before + place) * shards as usize;
         }
         before += page.clocks.len();
-        stretch.after = Some(page.rest.expect("it is in the index"));
+        stretch.after = Some(page.rest.expect("her clock is in the index"));
     }
 }

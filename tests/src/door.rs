@@ -1,4 +1,4 @@
-//! A door to a world: the local gateway on a real socket, and tokens to come in with.
+//! A door to a world: the local gateway on a real socket, and tokens for it.
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use crate::World;
 
 /// The gateway of a world.
 pub struct Door {
-    /// Where it is, without `/api/v1`.
+    /// Its URL, without `/api/v1`.
     pub url: String,
-    /// Signs what the gateway takes.
+    /// Signs tokens that the gateway accepts.
     pub issuer: Issuer,
     http: Client,
     now: Instant,
 }
 
 impl Door {
-    /// Opens one.
+    /// Starts a gateway.
     pub async fn of(world: &World) -> Door {
         let key = Issuer::new_key().unwrap();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -35,7 +35,7 @@ impl Door {
         Door { url, issuer, http: Client::new(), now: world.now() }
     }
 
-    /// A good token; `change` makes another of it.
+    /// A valid token; `change` modifies its claims.
     pub fn token(&self, sub: &str, scope: &str, change: impl Fn(&mut Value)) -> String {
         let hour = Duration::hours(1);
         let mut claims = json!({
@@ -46,7 +46,7 @@ impl Door {
         self.issuer.sign(&claims).unwrap()
     }
 
-    /// Asks for something, with a token if there is one.
+    /// Sends a request, with a token if one is given.
     pub async fn ask(
         &self,
         token: Option<&str>,

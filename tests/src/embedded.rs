@@ -1,4 +1,4 @@
-//! The embedded DynamoDB, asked without a socket.
+//! The embedded DynamoDB, called without a socket.
 
 use dynoxide::Database;
 use dynoxide::errors::DynoxideError;
@@ -15,7 +15,7 @@ pub const RUNS: &str = "belfry-runs";
 /// The table of workflow versions.
 pub const WORKFLOWS: &str = "belfry-workflows";
 
-/// One operation by its name in `X-Amz-Target`.
+/// Calls an operation by its name in `X-Amz-Target`.
 pub fn dynamodb(
     database: &Database,
     operation: &str,
@@ -33,7 +33,7 @@ pub fn dynamodb(
         "Scan" => ask(body, |request| database.scan(request)),
         "TransactWriteItems" => ask(body, |request| database.transact_write_items(request)),
         "BatchExecuteStatement" => ask(body, |request| database.batch_execute_statement(request)),
-        _ => panic!("the simulator does not know {operation}"),
+        _ => panic!("the simulator does not support {operation}"),
     }
 }
 
@@ -46,12 +46,12 @@ fn ask<Q: DeserializeOwned, A: Serialize>(
     Ok(serde_json::to_value(answer).expect("an answer is JSON"))
 }
 
-/// The table and the key that each statement of a batch is about.
+/// The table and the key of each statement of a batch.
 pub fn statements(body: &Value) -> Vec<(String, Value)> {
     let about = |statement: &Value| {
         let text = statement["Statement"].as_str().unwrap_or_default();
         let table = text.split('"').nth(1).unwrap_or_default().to_owned();
-        // What an update writes stands before its key.
+        // An update's assignments come before its key.
         let keys = text.find(" WHERE ").unwrap_or(0);
         let mut key = serde_json::Map::new();
         for name in ["schedule_id", "run_at", "sk"] {
@@ -67,14 +67,14 @@ pub fn statements(body: &Value) -> Vec<(String, Value)> {
     body["Statements"].as_array().into_iter().flatten().map(about).collect()
 }
 
-/// An item as it is; null if it is not there.
+/// An item as stored; null if it does not exist.
 pub fn item(database: &Database, table: &str, key: &Value) -> Value {
     let request = json!({"TableName": table, "Key": key, "ConsistentRead": true});
     let answer = dynamodb(database, "GetItem", &request);
     answer.map_or(Value::Null, |answer| answer["Item"].clone())
 }
 
-/// The runs of a schedule as they are recorded, oldest first.
+/// The recorded runs of a schedule, oldest first.
 pub fn runs(database: &Database, schedule: &str) -> Vec<Run> {
     let mut runs = Vec::new();
     let mut request = json!({

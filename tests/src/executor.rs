@@ -1,4 +1,4 @@
-//! An executor: an HTTP target that remembers what it was asked to run.
+//! An executor: an HTTP target that records its requests.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode};
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-/// One request it got.
+/// One request it received.
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// From the metadata.
@@ -20,9 +20,9 @@ pub struct Launch {
     pub headers: HeaderMap,
     /// The body as it was signed.
     pub text: String,
-    /// The body.
+    /// The parsed body.
     pub body: Value,
-    /// By the machine's clock.
+    /// When it arrived, by the machine's clock.
     pub at: DateTime<Utc>,
 }
 
@@ -31,14 +31,14 @@ type Answerer = Box<dyn Fn(&Launch) -> (u16, String) + Send + Sync>;
 /// An HTTP target on loopback.
 #[derive(Clone)]
 pub struct Executor {
-    /// Where it is.
+    /// Its URL.
     pub url: String,
     seen: Arc<Mutex<Vec<Launch>>>,
     answerer: Arc<Mutex<Answerer>>,
 }
 
 impl Executor {
-    /// Starts one that accepts everything.
+    /// Starts an executor that accepts everything.
     pub async fn start() -> Executor {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let executor = Executor {
@@ -51,23 +51,26 @@ impl Executor {
         executor
     }
 
-    /// Decides what it answers from now on.
+    /// Sets what it answers from now on.
     pub fn answers(&self, answerer: impl Fn(&Launch) -> (u16, String) + Send + Sync + 'static) {
         *self.answerer.lock().unwrap() = Box::new(answerer);
     }
 
-    /// What it got, in order.
+    /// The requests it received, in order.
     pub fn launches(&self) -> Vec<Launch> {
         self.seen.lock().unwrap().clone()
     }
 
-    /// The runs it got, in order.
+    /// The runs it received, in order.
     pub fn run_ids(&self) -> Vec<String> {
         self.launches().into_iter().map(|launch| launch.run_id).collect()
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "what arrives in real time is stamped with it")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "requests that arrive in real time need its timestamp"
+)]
 async fn answer(
     State(executor): State<Executor>,
     headers: HeaderMap,

@@ -1,5 +1,5 @@
-//! A flaky line between the SDK and real services: some calls fail before they arrive, some after they
-//! were done, some are throttled.
+//! A flaky line between the SDK and real services: some calls fail before they arrive, some after
+//! they were executed, some are throttled.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -28,9 +28,9 @@ pub struct Flaky {
 /// When calls fail.
 #[derive(Clone, Copy, Debug)]
 enum Trouble {
-    /// So many in a thousand.
+    /// This many in a thousand.
     Rate(u32),
-    /// Writes are throttled while so many are under way.
+    /// Writes are throttled while this many are in progress.
     Crowd(usize),
 }
 
@@ -48,17 +48,18 @@ impl Flaky {
         Flaky { inner, trouble: Trouble::Rate(rate), seen: Arc::default() }
     }
 
-    /// A client over `inner` whose service stands `most` writes at once and throttles the others.
+    /// A client over `inner` whose service handles `most` concurrent writes and throttles the
+    /// others.
     pub fn crowded(inner: SharedHttpClient, most: usize) -> Flaky {
         Flaky { inner, trouble: Trouble::Crowd(most), seen: Arc::default() }
     }
 
-    /// Of each write so far, whether it was throttled.
+    /// For each write so far, whether it was throttled.
     pub fn throttles(&self) -> Vec<bool> {
         self.seen.lock().unwrap().writes.clone()
     }
 
-    /// Begins a write, if the service stands one more.
+    /// Begins a write, if the service can handle one more.
     fn begin_write(&self, most: usize) -> bool {
         let mut seen = self.seen.lock().unwrap();
         let has_room = seen.writing < most;

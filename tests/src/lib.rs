@@ -1,5 +1,5 @@
-//! What stories are told with: a world whose time moves when it is told to, an executor that
-//! remembers what it was given, and a meter on every request.
+//! Support for the stories: a world whose clock the test moves, an executor that records its
+//! requests, and a meter on every request.
 
 pub mod aws;
 pub mod checker;

@@ -1,7 +1,9 @@
-//! A meter between the SDK and the services: counts requests and the units they consume. It can make
-//! each request take time of a clock that stands still otherwise, and cut the line after some.
+//! A meter between the SDK and the services: counts requests and the capacity units they consume.
+//! It can also let each request take time on a test clock, and cut the line after a number of
+//! requests.
 //!
-//! It asks DynamoDB for the units by itself, so that the code under test has no say in the count.
+//! It asks DynamoDB for the units by itself, so that the code under test cannot influence the
+//! count.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -34,14 +36,14 @@ pub struct Meter {
     cut: Arc<Notify>,
 }
 
-/// A request that named what is watched.
+/// A request that contained a watched text.
 #[derive(Clone, Debug)]
 pub struct Sighting {
     /// How many requests came before it.
     pub before: usize,
     /// Its operation.
     pub operation: String,
-    /// What it named.
+    /// The text it contained.
     pub what: String,
 }
 
@@ -59,7 +61,7 @@ struct Counts {
 
 impl Meter {
     /// A meter at zero.
-    #[expect(clippy::new_without_default, reason = "a meter is made on purpose")]
+    #[expect(clippy::new_without_default, reason = "only tests that count create a meter")]
     pub fn new() -> Meter {
         Meter { inner: Builder::new().build_http(), counts: Arc::default(), cut: Arc::default() }
     }
@@ -79,23 +81,23 @@ impl Meter {
         self.counts.lock().unwrap().read_units
     }
 
-    /// Counts from zero again, and forgets what else it was told.
+    /// Counts from zero again, and drops all its other instructions.
     pub fn reset(&self) {
         *self.counts.lock().unwrap() = Counts::default();
     }
 
-    /// Makes each request take so long.
+    /// Lets each request take this long.
     pub fn charge(&self, time: &ManualTime, each: Duration) {
         self.counts.lock().unwrap().toll = Some((time.clone(), each));
     }
 
-    /// Answers no request after so many more.
+    /// Answers no request after this many more.
     pub fn cut_after(&self, requests: usize) {
         let mut counts = self.counts.lock().unwrap();
         counts.cut_after = Some(counts.total + requests);
     }
 
-    /// Does what it can of `work` until the line is cut; `None`: it was.
+    /// Runs `work` until the line is cut; returns `None` if it was cut.
     pub async fn until_cut<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             done = work => Some(done),
@@ -103,17 +105,17 @@ impl Meter {
         }
     }
 
-    /// Notes every request that names this, too.
+    /// Records every request that contains this text, too.
     pub fn watch(&self, what: &str) {
         self.counts.lock().unwrap().watched.push(what.to_owned());
     }
 
-    /// The requests that named what is watched.
+    /// The requests that contained a watched text.
     pub fn sightings(&self) -> Vec<Sighting> {
         self.counts.lock().unwrap().sightings.clone()
     }
 
-    /// Notes a request; answers whether it gets through.
+    /// Counts a request; returns whether it gets through.
     fn note(&self, operation: &str, body: &[u8]) -> bool {
         let mut counts = self.counts.lock().unwrap();
         *counts.requests.entry(operation.to_owned()).or_default() += 1;
@@ -183,7 +185,7 @@ impl HttpConnector for Metered {
                 one => vec![one.clone()],
             };
             let units: f64 = consumed.iter().filter_map(|c| c["CapacityUnits"].as_f64()).sum();
-            // A write whose condition fails costs what it would have cost.
+            // A write whose condition fails costs the same units.
             let failed = if response.status().is_success() { 0.0 } else { 1.0 };
             let statements = answer["Responses"].as_array().into_iter().flatten();
             let refused = statements.filter(|statement| statement["Error"].is_object()).count();

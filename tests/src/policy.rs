@@ -1,4 +1,4 @@
-//! What a function's role lets it do, by the deploy template, and what a request asks for.
+//! What a function's role allows, according to the deploy template, and what a request needs.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::Template;
 use crate::embedded::{RUNS, SCHEDULES, WORKFLOWS};
 
-/// An action on a resource, which is a resource of the template or a parameter of it.
+/// An action on a resource, which is a resource or a parameter of the template.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Demand {
     /// Such as `dynamodb:Query`.
@@ -40,7 +40,7 @@ pub fn functions(template: &Template) -> impl Iterator<Item = (&str, &Value)> {
     )
 }
 
-/// What a function with these properties may do; statements under a condition are taken as given.
+/// What a function with these properties may do; conditional statements count as present.
 pub fn allowed(template: &Template, function: &Value) -> BTreeSet<Demand> {
     let role = function["Role"]["Fn::GetAtt"][0].as_str().unwrap_or_default();
     let role = template.properties(role);
@@ -62,7 +62,7 @@ pub fn allowed(template: &Template, function: &Value) -> BTreeSet<Demand> {
     allowed
 }
 
-/// One or many.
+/// A single value, or a list.
 fn list(value: &Value) -> &[Value] {
     match value {
         Value::Array(items) => items,
@@ -82,7 +82,7 @@ fn named(resource: &Value) -> String {
     }
 }
 
-/// What a request of the SDK asks for. `bus` is the deployment's own event bus.
+/// The permissions that a request of the SDK needs. `bus` is the deployment's own event bus.
 pub fn demands(target: &str, path: &str, body: &Value, bus: &str) -> Vec<Demand> {
     let (service, operation) = target.rsplit_once('.').unwrap_or_default();
     let text = |field: &str| body[field].as_str().unwrap_or_default();
@@ -105,7 +105,7 @@ pub fn demands(target: &str, path: &str, body: &Value, bus: &str) -> Vec<Demand>
             vec![Demand::new(format!("dynamodb:{operation}"), resource)]
         }
         ("AmazonSQS", _) => {
-            // A batch is allowed to who may do the same one by one.
+            // A batch needs the permission of the single call.
             let action = operation.trim_end_matches("Batch");
             vec![Demand::new(format!("sqs:{action}"), queue(text("QueueUrl")))]
         }
@@ -128,7 +128,7 @@ pub fn demands(target: &str, path: &str, body: &Value, bus: &str) -> Vec<Demand>
     }
 }
 
-/// IAM knows no transactions, only what is done in them.
+/// IAM has no permission for transactions, only for the operations in them.
 fn written((kind, write): (&String, &Value)) -> Demand {
     let action = match kind.as_str() {
         "ConditionCheck" => "dynamodb:ConditionCheckItem".to_owned(),
@@ -137,7 +137,7 @@ fn written((kind, write): (&String, &Value)) -> Demand {
     Demand::new(action, table(write["TableName"].as_str().unwrap_or_default()))
 }
 
-/// What a statement does, and to which table, stands in its text: `UPDATE "runs" SET ...`.
+/// The statement's text names its operation and its table: `UPDATE "runs" SET ...`.
 fn stated(statement: &Value) -> Demand {
     let text = statement["Statement"].as_str().unwrap_or_default();
     let action = match text.split(' ').next().unwrap_or_default() {

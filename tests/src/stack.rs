@@ -1,4 +1,5 @@
-//! A stack: asks what CloudFormation asks of a custom resource, and is answered at a signed URL.
+//! A stack: sends CloudFormation's requests to the custom resource, and receives the answers at a
+//! signed URL.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -15,14 +16,14 @@ use serde_json::{Value, json};
 
 use crate::World;
 
-/// One answer it got.
+/// One answer it received.
 #[derive(Clone, Debug)]
 pub struct Told {
     /// The method, headers and size of the request.
     pub method: Method,
     /// Its headers.
     pub headers: HeaderMap,
-    /// The body as it came.
+    /// The body as received.
     pub text: String,
 }
 
@@ -31,18 +32,18 @@ pub struct Told {
 pub struct Stack {
     /// Its ARN.
     pub id: String,
-    /// Where it is answered.
+    /// Its server for answers.
     pub url: String,
     told: Arc<Mutex<Vec<Told>>>,
     statuses: Arc<Mutex<VecDeque<u16>>>,
     requests: Arc<Mutex<u64>>,
 }
 
-/// What part of a signed URL nobody else may see.
+/// The part of a signed URL that must stay secret.
 pub const SIGNATURE: &str = "c2lnbmF0dXJlLW9mLWEtc3Rvcnk";
 
 impl Stack {
-    /// Starts to listen for answers to a stack of this name.
+    /// Starts a stack of this name that listens for answers.
     pub async fn start(name: &str) -> Stack {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -58,7 +59,7 @@ impl Stack {
         stack
     }
 
-    /// Answers the next deliveries with these statuses, and takes all later ones.
+    /// Answers the next deliveries with these statuses, and accepts all later ones.
     pub fn refuses(&self, statuses: &[u16]) {
         self.statuses.lock().unwrap().extend(statuses);
     }
@@ -91,7 +92,7 @@ impl Stack {
         event
     }
 
-    /// Sends a request to the real handler, and answers with the one answer it gave.
+    /// Sends a request to the real handler, and returns its single answer.
     pub async fn ask(&self, world: &World, event: &Value) -> Value {
         self.ask_app(world, &world.app, event).await
     }
@@ -111,7 +112,7 @@ impl Stack {
         self.ask(world, &self.request("Create", logical_id, properties, &json!({}))).await
     }
 
-    /// Changes a schedule that is called `physical_id` from some properties to others.
+    /// Changes the schedule `physical_id` from some properties to others.
     pub async fn update(
         &self,
         world: &World,
@@ -123,7 +124,7 @@ impl Stack {
         self.ask(world, &self.request("Update", logical_id, new, &more)).await
     }
 
-    /// Deletes a schedule that is called `physical_id`.
+    /// Deletes the schedule `physical_id`.
     pub async fn delete(
         &self,
         world: &World,
@@ -134,7 +135,7 @@ impl Stack {
         self.ask(world, &self.request("Delete", logical_id, properties, &more)).await
     }
 
-    /// Every delivery it took, in order.
+    /// Every delivery it received, in order.
     pub fn told(&self) -> Vec<Told> {
         self.told.lock().unwrap().clone()
     }

@@ -1,4 +1,4 @@
-//! The deploy template, read: YAML with CloudFormation's tags, as the JSON it stands for.
+//! Reads the deploy template: YAML with CloudFormation's tags, as the JSON it stands for.
 
 use std::sync::OnceLock;
 
@@ -23,12 +23,12 @@ impl Template {
         yaml(text).map(Template)
     }
 
-    /// What is at a path of keys, such as `/Globals/Function`; null if there is nothing.
+    /// The value at a path of keys, such as `/Globals/Function`; null if there is none.
     pub fn at(&self, pointer: &str) -> &Value {
         self.0.pointer(pointer).unwrap_or(&Value::Null)
     }
 
-    /// The properties of a resource; null if there is no such resource.
+    /// The properties of a resource; null if the resource does not exist.
     pub fn properties(&self, id: &str) -> &Value {
         &self.0["Resources"][id]["Properties"]
     }

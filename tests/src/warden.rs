@@ -1,5 +1,5 @@
-//! A warden between the SDK and the services: lets through what the role of the function at work
-//! allows by the deploy template, and refuses the rest, as AWS would.
+//! A warden between the SDK and the services: lets requests through that the deploy template allows
+//! the calling function's role, and refuses the others, as AWS would.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -18,8 +18,8 @@ use serde_json::Value;
 use crate::policy::{Demand, allowed, demands, functions};
 use crate::{Meter, Template};
 
-/// An HTTP client for the SDK that knows what each function may do. What calls without being a
-/// function, such as a story that looks into a table, may do everything.
+/// An HTTP client for the SDK that knows what each function may do. Callers that are not functions,
+/// such as a story that reads a table, may do everything.
 #[derive(Clone, Debug)]
 pub struct Warden {
     inner: SharedHttpClient,
@@ -27,7 +27,7 @@ pub struct Warden {
     book: Arc<Book>,
 }
 
-/// What was asked. Dropped with its world, it fails the story if something was refused.
+/// The recorded requests. Dropping it with its world fails the story if a request was refused.
 #[derive(Debug)]
 struct Book {
     roles: BTreeMap<&'static str, BTreeSet<Demand>>,
@@ -46,7 +46,7 @@ impl Warden {
         Warden { inner: meter.into_shared(), bus: bus.to_owned(), book }
     }
 
-    /// What each function has asked for so far.
+    /// What each function has requested so far.
     pub fn used(&self) -> BTreeSet<(&'static str, Demand)> {
         self.book.used.lock().unwrap().clone()
     }

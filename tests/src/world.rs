@@ -1,4 +1,5 @@
-//! A world: the whole system on embedded services, whose time moves only when it is told to.
+//! A world: the whole system on embedded services, with a clock that moves only when the test moves
+//! it.
 
 use std::sync::Arc;
 
@@ -18,44 +19,44 @@ use serde_json::{Value, json};
 
 use crate::{Executor, Meter, Warden};
 
-/// Signs what executors receive.
+/// Signs the requests to executors.
 pub const SIGNING_KEY: &str = "a key for the stories";
 
-/// Makes the tokens executors report with.
+/// Derives the tokens executors report with.
 pub const RUN_TOKEN_KEY: &str = "another key for the stories";
-/// What callers may do if a story does not say otherwise.
+/// The scopes of callers if a story does not name others.
 pub const SCOPES: &str = "schedules:read schedules:write runs:write";
 
 /// The system and what is around it.
 pub struct World {
-    /// Its time.
+    /// Its clock.
     pub time: ManualTime,
     /// Its app.
     pub app: Arc<App>,
     /// The target of workflow `w`.
     pub executor: Executor,
-    /// Counts what the app asks of the services.
+    /// Counts the app's requests to the services.
     pub meter: Meter,
-    /// Keeps every function to what its role allows.
+    /// Limits every function to what its role allows.
     pub warden: Warden,
     /// The embedded services.
     pub services: Services,
-    /// Between the launch queue and the launcher.
+    /// The event source mapping from the launch queue to the launcher.
     pub mapping: Mapping,
-    /// Between the tick queue and the tick.
+    /// The event source mapping from the tick queue to the tick.
     pub ticks: Mapping,
     functions: Functions,
     requests: std::sync::atomic::AtomicU64,
 }
 
 impl World {
-    /// A world that begins on a Thursday, the first of January 2026, with a workflow `w` that an
-    /// executor of its own runs.
+    /// A world that begins on Thursday, 1 January 2026, with a workflow `w` that its own executor
+    /// runs.
     pub async fn new() -> World {
         World::with(&[]).await
     }
 
-    /// A world with some settings of its own.
+    /// A world with some settings changed.
     pub async fn with(settings: &[(&str, &str)]) -> World {
         let time = ManualTime::at("2026-01-01T00:00:00Z".parse().unwrap());
         let shared: Arc<dyn Time> = Arc::new(time.clone());
@@ -95,7 +96,7 @@ impl World {
         world
     }
 
-    /// The same world with another app at work in it.
+    /// The same world with another app.
     pub fn replace_app(self, app: App) -> World {
         let app = Arc::new(app);
         let functions = Functions::Here(app.clone());
@@ -106,12 +107,12 @@ impl World {
         World { app, functions, mapping, ticks, ..self }
     }
 
-    /// What its gateway and its rule call.
+    /// The functions that its gateway and its rule call.
     pub fn functions(&self) -> Functions {
         self.functions.clone()
     }
 
-    /// Its present.
+    /// The current time.
     pub fn now(&self) -> Instant {
         self.time.now()
     }
@@ -121,7 +122,7 @@ impl World {
         self.ok("PUT", &format!("/workflows/{id}/versions/1"), body).await;
     }
 
-    /// Makes or replaces a schedule of workflow `w`; `more` adds fields or replaces some.
+    /// Creates or replaces a schedule of workflow `w`; `more` adds fields or replaces some.
     pub async fn schedule(&self, id: &str, cron_expr: &str, more: &Value) -> Value {
         let mut body = json!({
             "workflow_id": "w", "cron_expr": cron_expr, "overlap_policy": "allow",
@@ -132,7 +133,7 @@ impl World {
         self.ok("PUT", &format!("/schedules/{id}"), &body).await
     }
 
-    /// Calls the API as ann and expects a yes.
+    /// Calls the API as ann and expects a success.
     #[track_caller]
     pub fn ok<'a>(
         &'a self,
@@ -153,8 +154,7 @@ impl World {
         self.call_as(Some("ann"), method, path, body, &[]).await
     }
 
-    /// Calls the API as anybody, with headers. A name with scopes behind it, such as `bob admin`,
-    /// has those.
+    /// Calls the API as any user, with headers. Scopes may follow the name, such as `bob admin`.
     pub async fn call_as(
         &self,
         sub: Option<&str>,
@@ -167,7 +167,7 @@ impl World {
         self.call_raw(sub, method, path, &body, headers).await
     }
 
-    /// Calls the API with any bytes for a body.
+    /// Calls the API with arbitrary bytes as the body.
     pub async fn call_raw(
         &self,
         sub: Option<&str>,
@@ -189,14 +189,14 @@ impl World {
         self.functions.invoke(Function::Tick, rules::event(self.now())).await.unwrap()
     }
 
-    /// Calls the tick now, with so much time.
+    /// Calls the tick now, with this much time.
     pub async fn tick_within(&self, time: Duration) -> Value {
         let event = rules::event(self.now());
         let work = functions::tick(&self.app, event, self.now() + time);
         AT_WORK.scope(Function::Tick.name(), work).await.unwrap()
     }
 
-    /// What ticks handed over and nobody has taken up yet; it is not given back.
+    /// The hand-overs that no tick has received yet; they are not put back.
     pub async fn handed_over(&self) -> Vec<Message> {
         let mut all = Vec::new();
         loop {
@@ -207,14 +207,14 @@ impl World {
         }
     }
 
-    /// Calls the tick with what another handed over.
+    /// Calls the tick with a hand-over.
     pub async fn take_over(&self, message: &Message) -> Value {
         let event =
             mapping::event(&self.app.settings.tick_queue_url, std::slice::from_ref(message));
         self.functions.invoke(Function::Tick, event).await.unwrap()
     }
 
-    /// Brings what ticks handed over to other ticks, until nobody hands over any more.
+    /// Delivers hand-overs to other ticks until no tick hands over any more.
     pub async fn deliver_ticks(&self) {
         let is_there = || {
             let next = self.services.queues.next_visible_at(TICK_QUEUE).unwrap();
@@ -231,14 +231,14 @@ impl World {
         self.functions.invoke(Function::Recovery, rules::event(self.now())).await.unwrap()
     }
 
-    /// Loses every message of the launch queue, as no queue should.
+    /// Loses every message of the launch queue.
     pub async fn lose_messages(&self) {
         let client = aws_sdk_sqs::Client::new(&self.services.sdk());
         let queue = &self.app.settings.launch_queue_url;
         client.purge_queue().queue_url(queue).send().await.unwrap();
     }
 
-    /// Lets time pass: the tick comes every minute, messages when their time has come.
+    /// Lets time pass: the tick runs every minute, and messages are delivered when they are due.
     pub async fn pass(&self, duration: Duration) {
         self.pass_with(duration, true).await;
     }
@@ -251,7 +251,7 @@ impl World {
     async fn pass_with(&self, duration: Duration, ticks: bool) {
         let end = self.now() + duration;
         loop {
-            // A launcher that waits for a second moves time there, which may be the tick's.
+            // A launcher that waits for a second moves time there, possibly to the next tick.
             let after = self.now() + Duration::milliseconds(1);
             let next_tick = after.duration_round_up(Duration::minutes(1)).unwrap();
             self.deliver().await;
@@ -271,13 +271,13 @@ impl World {
         }
     }
 
-    /// When the next message of the launch queue is there.
+    /// When the next message of the launch queue is due.
     pub fn next_message_at(&self) -> Option<Instant> {
         self.services.queues.next_visible_at(LAUNCH_QUEUE).unwrap()
     }
 
-    /// Brings every message whose time has come to the launcher. A launcher that waits for the
-    /// rest of a second moves time there.
+    /// Delivers every due message to the launcher. A launcher that waits for the rest of a second
+    /// moves time there.
     pub async fn deliver(&self) {
         loop {
             let messages = self.mapping.receive(0).await;
@@ -327,7 +327,7 @@ impl World {
         self.runs(schedule).await.iter().map(row).collect()
     }
 
-    /// The id of a schedule's fire at a time of the first of January 2026.
+    /// The id of a schedule's fire at a time on 1 January 2026.
     pub fn fire(&self, schedule: &str, time: &str) -> RunId {
         format!("{schedule}@2026-01-01T{time}Z").parse().unwrap()
     }
@@ -345,7 +345,7 @@ impl World {
     }
 }
 
-/// The event the gateway makes of a request.
+/// The event that the gateway makes of a request.
 pub fn request(
     sub: Option<&str>,
     method: &str,
@@ -381,7 +381,7 @@ pub fn request(
     })
 }
 
-/// A launcher that was brought `run` by this message and judged it by the first definition.
+/// A launcher that received `run` with this message and judged it by the first definition.
 pub fn claimant<'a>(run: &'a RunId, message: &'a str) -> Claimant<'a> {
-    Claimant { run, revision: 1, message, call: "a call of the story's", ahead: false }
+    Claimant { run, revision: 1, message, call: "a call by the story", ahead: false }
 }

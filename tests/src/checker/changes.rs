@@ -1,5 +1,5 @@
-//! An acknowledged change is obeyed: what is claimed after the answer is of a definition that may
-//! still hold then, payload included.
+//! An acknowledged change is obeyed: a run claimed after the answer belongs to a definition that
+//! may still hold then, including its payload.
 
 use super::history::{Call, History, Instant, Schedule};
 use super::{Kind, Violation, blame};
@@ -28,8 +28,8 @@ pub(super) fn judge(history: &History, schedule: &Schedule, found: &mut Vec<Viol
     }
 }
 
-/// When the claim was written that led to a call. From then on the run is being launched, and a
-/// change that comes later cannot take it back.
+/// When the claim that led to a call was written. From then on the run is being launched, and a
+/// later change cannot take it back.
 fn claimed_at(history: &History, call: &Call) -> Instant {
     let claim = history.records.iter().rev().find(|record| {
         record.run_id == call.run_id

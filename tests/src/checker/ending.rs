@@ -1,12 +1,12 @@
 //! When all is quiet every run has ended, no slot is held, the ledger explains every fire, and the
-//! statistics are what the records add up to.
+//! statistics are the sums of the records.
 
 use serde_json::{Value, json};
 
 use super::history::{History, Run, Schedule};
 use super::{Kind, Violation, blame};
 
-/// The API looks at so many of the newest runs.
+/// The API's statistics cover this many of the newest runs.
 const STATISTICS_OF: usize = 1000;
 
 pub(super) fn judge(history: &History, schedule: &Schedule, found: &mut Vec<Violation>) {

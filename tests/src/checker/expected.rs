@@ -1,5 +1,5 @@
-//! Every fire a definition surely had is recorded once, or a summary stands for it; every record is of
-//! a fire some definition may have had.
+//! Every fire that a definition certainly had is recorded once, or a summary covers it; every
+//! record is of a fire that some definition may have had.
 
 use chrono::Duration;
 
@@ -34,8 +34,8 @@ pub(super) fn judge(history: &History, schedule: &Schedule, found: &mut Vec<Viol
     }
 }
 
-/// The fires that had to happen, whatever the exact instant of each change: those between the answer
-/// to one change and the request for the next, less what clocks may differ by.
+/// The fires that had to happen, whatever the exact instant of each change: those between the
+/// answer to one change and the request for the next, less the largest clock error.
 pub(super) fn required(history: &History, schedule: &Schedule) -> Vec<Instant> {
     let margin = history.rules.skew + Duration::seconds(1);
     let mut fires = Vec::new();
@@ -50,7 +50,7 @@ pub(super) fn required(history: &History, schedule: &Schedule) -> Vec<Instant> {
     fires
 }
 
-/// A fire that had to happen may be skipped, but not for a reason that was not there.
+/// A fire that had to happen may be skipped, but only for a reason that existed.
 fn judge_reason(history: &History, schedule: &Schedule, run: &Run, found: &mut Vec<Violation>) {
     let rules = &history.rules;
     let reason = run.reason.as_deref().unwrap_or_default();
@@ -70,20 +70,21 @@ fn judge_reason(history: &History, schedule: &Schedule, run: &Run, found: &mut V
         ("SKIPPED", "superseded") => asked_by_then(&|c| {
             c.definition.as_ref().is_some_and(|d| !d.has(&schedule.id, run.run_at))
         }),
-        // Sent again in vain, or not to be launched any more when it was found.
+        // Recovered in vain, or found when it must not be launched any more.
         ("ABANDONED", _) => {
             run.recoveries > 0 || asked_by_then(&|c| c.definition.as_ref().is_none_or(|d| d.paused))
         }
         _ => true,
     };
     if !is_right {
-        let what = format!("{} is {} {reason}: nothing says why", run.run_id, run.status);
+        let what = format!("{} is {} {reason}: nothing explains it", run.run_id, run.status);
         blame(found, Kind::Unexpected, what);
     }
 }
 
-/// A fire belongs to the definition in force at its time. Looked for generously: within what clocks
-/// may differ by, and as early as jitter may start it, before a change that would have taken it back.
+/// A fire belongs to the definition in force at its time. The search is generous: it allows the
+/// largest clock error, and as early as jitter may start the fire, before a change that would have
+/// taken it back.
 fn may_have_had(history: &History, schedule: &Schedule, at: Instant) -> bool {
     let margin = history.rules.skew + Duration::seconds(1);
     let definitions = schedule.changes.iter().flat_map(|change| &change.definition);

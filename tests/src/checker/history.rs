@@ -1,97 +1,98 @@
-//! A history: what was asked of the system, what it asked of others, and what it left behind.
+//! A history: the requests to the system, the calls it made, and the records it left behind.
 
 use belfry_cron::{Cron, Timetable, Zone};
 use chrono::{DateTime, Duration, Utc};
 use serde_json::Value;
 
-/// An instant of the true time, which no clock of a function need agree with.
+/// An instant of the true time, from which the functions' clocks may differ.
 pub(crate) type Instant = DateTime<Utc>;
 
-/// All that happened.
+/// Everything that happened.
 #[derive(Clone, Debug)]
 pub struct History {
-    /// By what it is judged.
+    /// The limits by which it is judged.
     pub rules: Rules,
-    /// Every schedule there was.
+    /// Every schedule that existed.
     pub schedules: Vec<Schedule>,
-    /// What executors were asked, in order.
+    /// The calls to executors, in order.
     pub calls: Vec<Call>,
-    /// What they did.
+    /// What the executors did.
     pub executions: Vec<Execution>,
-    /// Every state a run's record went through, in order. Empty if nobody watched.
+    /// Every state a run's record went through, in order. Empty if the records were not watched.
     pub records: Vec<Record>,
 }
 
-/// What the deployment promises, and what its surroundings do to it.
+/// What the deployment promises, and the disturbances around it.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// No function's clock is further from the true time.
+    /// The largest error of a function's clock.
     pub skew: Duration,
-    /// A fire late by less is simply late.
+    /// A fire late by less still runs, without catch-up.
     pub grace: Duration,
     /// How long a claim holds.
     pub lease: Duration,
-    /// Fires later than this are not judged: their time has not come.
+    /// Fires later than this are not judged, because their time has not come.
     pub until: Instant,
 }
 
 /// A schedule's life.
 #[derive(Clone, Debug, Default)]
 pub struct Schedule {
-    /// Its name.
+    /// Its id.
     pub id: String,
     /// The changes of its definition, one after the other.
     pub changes: Vec<Change>,
-    /// Runs asked for by hand.
+    /// Runs requested by hand.
     pub triggers: Vec<Trigger>,
-    /// What is recorded of its runs, oldest first.
+    /// The records of its runs, oldest first.
     pub runs: Vec<Run>,
     /// Runs that hold a slot at the end.
     pub active: Vec<String>,
-    /// What its ledger cannot explain at the end.
+    /// The fires its ledger cannot explain at the end.
     pub unexplained: Vec<String>,
-    /// Its statistics as the API tells them at the end.
+    /// Its statistics from the API at the end.
     pub stats: Option<Value>,
 }
 
 /// A change of a definition, from the first request to the answer.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// When it was first asked for.
+    /// When it was first requested.
     pub from: Instant,
     /// When the last answer came.
     pub to: Instant,
-    /// Whether that answer was a yes; otherwise the change stands but nobody promised anything.
+    /// Whether that answer was a success. If not, the change may have happened, but was not
+    /// acknowledged.
     pub acknowledged: bool,
-    /// What holds afterwards. `None`: the schedule is gone.
+    /// The definition afterwards; `None` if the schedule was deleted.
     pub definition: Option<Definition>,
 }
 
-/// What a user wrote.
+/// A definition as its user wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
-    /// When it fires.
+    /// Its cron expression.
     pub cron_expr: String,
-    /// Where.
+    /// Its time zone.
     pub timezone: String,
-    /// No fire after it.
+    /// Its end: no fire is later.
     pub end_at: Instant,
     /// Whether it is paused.
     pub paused: bool,
     /// `allow`, `skip` or `queue`.
     pub overlap_policy: String,
-    /// Runs at once.
+    /// The number of concurrent runs.
     pub max_concurrent: usize,
-    /// What happens to missed fires.
+    /// The catch-up policy.
     pub catchup_policy: String,
     /// How far from its time a fire may start.
     pub jitter_ms: i64,
-    /// Tells one definition's payload from another's.
+    /// Distinguishes this definition's payload from others.
     pub payload: i64,
 }
 
 impl Definition {
-    /// When it fires.
+    /// The parsed expression in its zone.
     pub fn timetable(&self, id: &str) -> Timetable {
         let cron = Cron::parse(&self.cron_expr, id).expect("the history's own expression");
         Timetable::new(cron, Zone::parse(&self.timezone).expect("the history's own zone"))
@@ -103,25 +104,25 @@ impl Definition {
     }
 }
 
-/// A run asked for by hand.
+/// A run requested by hand.
 #[derive(Clone, Debug)]
 pub struct Trigger {
-    /// When it was first asked for.
+    /// When it was first requested.
     pub from: Instant,
-    /// The runs that answers named: one, if the caller's key holds.
+    /// The runs that the answers named: one, if the idempotency key works.
     pub run_ids: Vec<String>,
 }
 
-/// How an executor's answer arrived.
+/// What the launcher received of an executor's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The launcher heard a yes and had no trouble afterwards.
+    /// The launcher received a success and had no trouble afterwards.
     Accepted,
-    /// The launcher heard a yes; then it died, or a later call of it was disturbed.
+    /// The launcher received a success; then it died, or one of its later calls was disturbed.
     AcceptedThenTrouble,
-    /// The launcher heard a no.
+    /// The launcher received a refusal.
     Refused,
-    /// The launcher heard nothing.
+    /// The launcher received no answer.
     Lost,
 }
 
@@ -130,11 +131,11 @@ pub enum Answer {
 pub struct Call {
     /// When it arrived.
     pub at: Instant,
-    /// When its answer was given, or its caller died.
+    /// When it was answered, or its caller died.
     pub until: Instant,
-    /// Which run.
+    /// The run.
     pub run_id: String,
-    /// Its key.
+    /// Its idempotency key.
     pub key: String,
     /// The fence it carried.
     pub fence: u64,
@@ -142,63 +143,63 @@ pub struct Call {
     pub payload: i64,
     /// Whether it started something.
     pub effective: bool,
-    /// What the launcher heard.
+    /// What the launcher received.
     pub answer: Answer,
     /// Whether the executor reports the end.
     pub tracked: bool,
 }
 
-/// What an executor did about a run it tracks.
+/// The execution of a tracked run.
 #[derive(Clone, Debug)]
 pub struct Execution {
-    /// Which run.
+    /// The run.
     pub run_id: String,
     /// When it began.
     pub from: Instant,
-    /// When it ended; `None`: it never did.
+    /// When it ended; `None` if it never did.
     pub to: Option<Instant>,
 }
 
 /// A state of a run's record, as it was written.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// When.
+    /// When it was written.
     pub at: Instant,
-    /// Which run.
+    /// The run.
     pub run_id: String,
     /// Its state.
     pub status: String,
     /// Its fence.
     pub attempt: u64,
-    /// When it was claimed last, by the clock of its holder: the lease counts from there, though the
-    /// write may arrive seconds later.
+    /// When it was last claimed, by the clock of its holder: the lease counts from there, although
+    /// the write may arrive seconds later.
     pub claimed_at: Option<Instant>,
     /// Whether a change of the schedule ended it.
     pub cancelled: bool,
 }
 
-/// What is recorded of a run.
+/// The record of a run.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Its name.
+    /// Its id.
     pub run_id: String,
     /// Its nominal time.
     pub run_at: Instant,
-    /// Why it is beside its clock, if it is.
+    /// Its cause, if it is not one of the clock's fires.
     pub cause: Option<String>,
-    /// Where it stands.
+    /// Its status.
     pub status: String,
-    /// Why.
+    /// Its reason.
     pub reason: Option<String>,
-    /// When the record was made, by the clock of its maker.
+    /// When the record was made, by the clock of the function that made it.
     pub enqueued_at: Instant,
-    /// When it ended, by the clock of who ended it.
+    /// When it ended, by the clock of the function that ended it.
     pub finished_at: Option<Instant>,
-    /// For a summary, the first and the last fire it stands for.
+    /// For a summary, the first and the last fire it covers.
     pub missed: Option<(Instant, Instant)>,
-    /// For a summary, how many it stands for.
+    /// For a summary, how many fires it covers.
     pub missed_count: u64,
-    /// The overlap policy it asked for itself.
+    /// The overlap policy it requested itself.
     pub overlap_policy: Option<String>,
     /// How often recovery sent it again.
     pub recoveries: u64,
@@ -219,11 +220,11 @@ impl Run {
         let number = |value: &Value| value["N"].as_str().and_then(|n| n.parse().ok()).unwrap_or(0);
         Run {
             run_id: format!("{}@{key}", text("schedule_id").expect("a run has a schedule")),
-            run_at: at.parse().expect("a run's time is one"),
+            run_at: at.parse().expect("a run's time is valid"),
             cause,
             status: text("status").expect("a run has a state"),
             reason: text("reason"),
-            enqueued_at: time("enqueued_at").expect("a run was made some time"),
+            enqueued_at: time("enqueued_at").expect("a run has a creation time"),
             finished_at: time("finished_at"),
             missed: bound("first").zip(bound("last")),
             missed_count: number(&missed["count"]),
@@ -232,12 +233,12 @@ impl Run {
         }
     }
 
-    /// Whether it changes no more.
+    /// Whether its status is final.
     pub fn is_over(&self) -> bool {
         is_over(&self.status)
     }
 
-    /// Whether a change of its schedule took it back before it launched.
+    /// Whether a change of its schedule cancelled it before it launched.
     pub fn was_taken_back(&self) -> bool {
         let by_change = ["paused", "deleted", "superseded"];
         self.status == "SKIPPED" && self.reason.as_deref().is_some_and(|r| by_change.contains(&r))
@@ -250,18 +251,18 @@ pub(super) fn is_over(status: &str) -> bool {
 }
 
 impl Schedule {
-    /// What a ledger, as the API tells it, cannot explain.
+    /// The fires that a ledger from the API cannot explain.
     pub fn unexplained(ledger: &Value) -> Vec<String> {
-        let listed = ledger["unexplained"].as_array().expect("a ledger lists what it lacks");
+        let listed = ledger["unexplained"].as_array().expect("a ledger lists unexplained fires");
         listed.iter().map(Value::to_string).collect()
     }
 
     /// The definitions that may have been in force at some moment of `from..=to`: each from the
-    /// request that made it to the answer to the one that replaced it.
+    /// request that made it to the answer to the request that replaced it.
     pub(super) fn in_force(&self, from: Instant, to: Instant) -> impl Iterator<Item = &Definition> {
         let ends = self.changes.iter().skip(1).map(|next| match next.acknowledged {
             true => Some(next.to),
-            // Nobody promised when it would hold.
+            // An unacknowledged change may take effect at any later time.
             false => None,
         });
         self.changes
@@ -271,12 +272,12 @@ impl Schedule {
             .filter_map(|(change, _)| change.definition.as_ref())
     }
 
-    /// The run of this name.
+    /// The run with this id.
     pub(super) fn run(&self, run_id: &str) -> Option<&Run> {
         self.runs.iter().find(|run| run.run_id == run_id)
     }
 
-    /// What executors were asked about this schedule's runs.
+    /// The calls to executors for this schedule's runs.
     pub(super) fn calls<'a>(&'a self, history: &'a History) -> impl Iterator<Item = &'a Call> {
         history.calls.iter().filter(|call| schedule_of(&call.run_id) == self.id)
     }

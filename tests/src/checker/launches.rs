@@ -1,4 +1,4 @@
-//! A run is launched once, unless nobody can know whether it was.
+//! A run is launched once, unless it was impossible to know whether the first launch succeeded.
 
 use super::history::{Answer, Call, History, Schedule};
 use super::{Kind, Violation, blame};
@@ -31,15 +31,14 @@ pub(super) fn judge(history: &History, schedule: &Schedule, found: &mut Vec<Viol
     }
 }
 
-/// Whether a second call for a run is one that nobody could avoid: the first did not come through,
-/// its caller was in trouble afterwards, or the run is tracked and its message came again after
-/// the lease.
+/// Whether a second call for a run was unavoidable: the first did not get through, its caller had
+/// trouble afterwards, or the run is tracked and its message came again after the lease.
 fn was_needed(history: &History, first: &Call, second: &Call) -> bool {
     let claims = history
         .records
         .iter()
         .filter(|record| record.run_id == first.run_id && record.attempt == first.fence);
-    // A launcher that is refused for a while calls long after its lease began.
+    // A launcher that is throttled for a while makes its call long after its lease began.
     let claimed_at = claims.filter_map(|record| record.claimed_at).min().unwrap_or(first.at);
     let lease_is_over = second.at - claimed_at >= history.rules.lease - history.rules.skew * 2;
     match first.answer {

@@ -1,8 +1,8 @@
 //! The checker: an oracle that judges a history of the system from outside.
 //!
-//! It knows definitions and the changes that were acknowledged, what executors were asked, and the
-//! records that were left behind. It shares no decision with the code under test: only cron
-//! expressions are read with `belfry-cron`, which has oracles of its own.
+//! It knows the definitions, the acknowledged changes, the calls to executors, and the records. It
+//! shares no decision with the code under test: only cron expressions are read with `belfry-cron`,
+//! which has oracles of its own.
 
 mod changes;
 mod ending;
@@ -20,19 +20,19 @@ pub use history::{
     Answer, Call, Change, Definition, Execution, History, Record, Rules, Run, Schedule, Trigger,
 };
 
-/// Something that must not be.
+/// A violation of a promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Which promise was broken.
+    /// The promise.
     pub kind: Kind,
-    /// By what.
+    /// What violates it.
     pub what: String,
 }
 
-/// A promise that can be broken.
+/// The promises that can be violated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// A fire that should be has no record.
+    /// A fire that should have happened has no record.
     Lost,
     /// A run was launched twice without need.
     Duplicate,
@@ -40,19 +40,19 @@ pub enum Kind {
     Unexplained,
     /// A record of a fire that no definition had.
     Unexpected,
-    /// More runs at once than the policy allows.
+    /// More concurrent runs than the policy allows.
     Overlap,
     /// A run overtook an earlier one that waited.
     Order,
-    /// Something of an old definition launched after a change was acknowledged.
+    /// A run of an old definition launched after a change was acknowledged.
     Disobeyed,
     /// A run that never ends.
     Unended,
-    /// A slot held by nobody.
+    /// A slot held by a run that has ended.
     SlotLeaked,
-    /// A record that changed as it never should, or contradicts what happened.
+    /// A record that changed in a forbidden way, or contradicts what happened.
     Record,
-    /// Statistics that do not add up.
+    /// Statistics that are not the sums of the records.
     Statistics,
 }
 
@@ -62,7 +62,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Everything that is wrong with a history. Empty: every promise was kept.
+/// All violations in a history. Empty if every promise was kept.
 pub fn judge(history: &History) -> Vec<Violation> {
     let mut found = Vec::new();
     for schedule in &history.schedules {
@@ -76,7 +76,7 @@ pub fn judge(history: &History) -> Vec<Violation> {
     found
 }
 
-/// The fires that had to happen, for the figures.
+/// The number of fires that had to happen, for the summary.
 pub fn fires(history: &History) -> usize {
     history.schedules.iter().map(|schedule| expected::required(history, schedule).len()).sum()
 }

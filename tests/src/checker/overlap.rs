@@ -1,4 +1,4 @@
-//! No more runs at once than the policy allows, as executors see it; under `queue`, in order.
+//! No more concurrent runs than the policy allows, as executors see it; under `queue`, in order.
 
 use super::history::{Call, History, Instant, Schedule};
 use super::{Kind, Violation, blame};
@@ -8,7 +8,7 @@ struct Going<'a> {
     run_id: &'a str,
     from: Instant,
     to: Instant,
-    /// Whether a slot is meant to be held for it.
+    /// Whether its policy gives it a slot.
     counted: bool,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn judge(history: &History, schedule: &Schedule, found: &mut Vec<Viol
     }
 }
 
-/// A run begins behind every earlier one that was recorded before it began.
+/// A run begins after every earlier one that was recorded before it began.
 fn judge_order(
     history: &History,
     schedule: &Schedule,
@@ -71,7 +71,7 @@ fn going<'a>(history: &'a History, schedule: &'a Schedule) -> Vec<Going<'a>> {
             Some(execution) => (execution.from, execution.to.unwrap_or(history.rules.until)),
             None => (call.at, call.until),
         };
-        // A run that was given up on has no slot any more, whatever its executor still does.
+        // An abandoned or timed-out run has no slot any more, whatever its executor still does.
         let given_up = run.filter(|run| run.is_over()).and_then(|run| run.finished_at);
         let to = given_up.map_or(to, |at| to.min(at - history.rules.skew));
         going.push(Going { run_id: &call.run_id, from, to, counted: is_counted(schedule, call) });
@@ -80,7 +80,7 @@ fn going<'a>(history: &'a History, schedule: &'a Schedule) -> Vec<Going<'a>> {
     going
 }
 
-/// Whether a run was launched under a policy that counts, whichever definition held.
+/// Whether a run was launched under a policy with slots, whichever definition held.
 fn is_counted(schedule: &Schedule, call: &Call) -> bool {
     let own = schedule.run(&call.run_id).and_then(|run| run.overlap_policy.as_deref());
     match own {

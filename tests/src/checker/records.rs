@@ -1,4 +1,5 @@
-//! A record moves forward: what ended does not begin again, and a claim is not taken from its holder.
+//! A record moves forward: an ended run does not begin again, and a claim is not taken from its
+//! holder.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ pub(super) fn judge(history: &History, schedule: &Schedule, found: &mut Vec<Viol
     for record in history.records.iter().filter(|r| schedule_of(&r.run_id) == schedule.id) {
         let before = last.get(record.run_id.as_str()).copied();
         if before.is_some_and(|b| b.status == record.status && b.attempt == record.attempt) {
-            // Something else of it was written; its state is as old as it was.
+            // Another attribute was written; the state is unchanged.
             continue;
         }
         last.insert(&record.run_id, record);

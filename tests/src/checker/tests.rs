@@ -1,4 +1,4 @@
-//! Small histories, and what the checker says of them.
+//! Small histories, and the checker's verdict on them.
 
 use chrono::Duration;
 
@@ -53,7 +53,7 @@ fn call(time: &str) -> Call {
     }
 }
 
-/// A schedule made half a minute after midnight that fired at every minute until it ended.
+/// A schedule created half a minute after midnight that fired every minute until it ended.
 fn history() -> History {
     let change = Change {
         from: at("00:00:30"),
@@ -104,7 +104,7 @@ fn a_tracked_run_whose_message_came_again_after_its_lease_is_launched_again() {
     history.calls[1].tracked = true;
     history.calls.push(Call { at: at("00:02:45"), fence: 2, ..call("00:02:00") });
     check(&history, &[Kind::Duplicate]);
-    // It was claimed a while before its launcher got through.
+    // It was claimed some time before its launcher's call got through.
     history.records.push(Record {
         at: at("00:01:45"),
         run_id: history.calls[1].run_id.clone(),

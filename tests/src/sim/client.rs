@@ -1,5 +1,5 @@
-//! Users of a simulated life: one a schedule, who changes it, pauses it, runs it by hand and deletes
-//! it, and asks again until there is an answer.
+//! Users of a simulated life: one per schedule, who changes, pauses, triggers and deletes it, and
+//! repeats each request until it is answered.
 
 use std::sync::Arc;
 
@@ -27,10 +27,10 @@ const EXPRESSIONS: [&str; 8] = [
 const ZONES: [&str; 3] = ["UTC", "Europe/Berlin", "Asia/Kolkata"];
 const CATCHUPS: [&str; 4] = ["none", "once", "fire_immediately", "spread"];
 
-/// More tries than any life has faults for.
+/// More attempts than the faults of any life can use up.
 const MAX_TRIES: usize = 1000;
 
-/// A user and the schedule that is theirs.
+/// A user and their schedule.
 pub(super) struct User {
     sim: Arc<Sim>,
     apis: Vec<Arc<App>>,
@@ -62,7 +62,7 @@ impl User {
         User { sim, apis, workflow, definition, schedule, fickle }
     }
 
-    /// Makes the schedule, and uses it until `until`.
+    /// Creates the schedule, and uses it until `until`.
     pub(super) async fn live(mut self, until: Instant) -> Schedule {
         let first = self.sim.dice().between(0, 90_000);
         pass(first).await;
@@ -151,7 +151,7 @@ impl User {
         self.change("DELETE", &path, &Value::Null, None).await;
     }
 
-    /// Asks for a change until it is answered.
+    /// Requests a change until it is answered.
     async fn change(
         &mut self,
         method: &str,
@@ -163,7 +163,7 @@ impl User {
         let status = self.insist(method, path, body, &[]).await.0;
         let acknowledged = match status {
             200..300 => true,
-            // An earlier try deleted it, and did not live to say so.
+            // An earlier attempt deleted it, and died before it answered.
             404 if definition.is_none() => false,
             _ => panic!("{method} {path} {body}: {status}"),
         };
@@ -213,12 +213,12 @@ impl User {
                 }
             }
         }
-        panic!("{method} {path}: no answer in {MAX_TRIES} tries");
+        panic!("{method} {path}: no answer in {MAX_TRIES} attempts");
     }
 }
 
 impl Sim {
-    /// Asks the API. `None`: it died.
+    /// Calls the API; `None` if the function died.
     pub(super) async fn api(
         &self,
         app: &Arc<App>,

@@ -1,5 +1,5 @@
-//! Time in a simulated life: tokio's paused clock, which jumps when everybody sleeps, seen through
-//! the clock of a machine that may be wrong.
+//! Time in a simulated life: tokio's paused clock, which jumps when all tasks sleep, read through a
+//! machine's clock that may be wrong.
 
 use belfry_time::{Sleep, Time};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -13,12 +13,12 @@ pub(super) struct SimTime {
 }
 
 impl SimTime {
-    /// The true time, from now on.
+    /// A correct clock that starts now.
     pub(super) fn starting(began_at: DateTime<Utc>) -> SimTime {
         SimTime { origin: tokio::time::Instant::now(), began_at, skew: TimeDelta::zero() }
     }
 
-    /// The same time on a machine that is wrong by so much.
+    /// The same time on a machine whose clock is wrong by this much.
     pub(super) fn wrong_by(&self, skew: TimeDelta) -> SimTime {
         SimTime { skew, ..self.clone() }
     }
@@ -36,7 +36,7 @@ impl Time for SimTime {
     }
 }
 
-/// Sleeps in the simulated time.
+/// Sleeps in simulated time.
 pub(super) async fn pass(milliseconds: i64) {
     let milliseconds = u64::try_from(milliseconds).unwrap_or(0);
     tokio::time::sleep(std::time::Duration::from_millis(milliseconds)).await;

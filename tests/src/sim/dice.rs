@@ -1,6 +1,6 @@
-//! Dice: every chance of a simulated life, from one seed.
+//! Dice: all randomness of a simulated life, from one seed.
 
-/// A small generator (SplitMix64): the same seed rolls the same numbers on every machine.
+/// A small generator (SplitMix64): the same seed gives the same numbers on every machine.
 #[derive(Clone, Debug)]
 pub(super) struct Dice(u64);
 
@@ -22,7 +22,7 @@ impl Dice {
         low + (self.next() % (high - low + 1) as u64) as i64
     }
 
-    /// True so many times in ten thousand.
+    /// True with this probability in ten thousand.
     pub(super) fn chance(&mut self, in_ten_thousand: u32) -> bool {
         self.next() % 10_000 < u64::from(in_ten_thousand)
     }

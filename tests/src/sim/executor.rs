@@ -1,4 +1,4 @@
-//! The executor of a simulated life: Step Functions and Lambda in one, with moods.
+//! The executor of a simulated life: Step Functions and Lambda in one, with random behaviour.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use super::mutation::Mutation;
 use super::wire::{Asked, Reply};
 use crate::checker::{Answer, Call, Execution};
 
-/// Workflows whose names end so report their end.
+/// Workflows whose names end like this report their end.
 pub(super) const TRACKED: &str = "tracked";
-/// Tries to report a run that is not in a state to be ended: it may be launched anew.
+/// Attempts to report a run that cannot be ended yet: it may be launched anew.
 const MAX_REPORTS: usize = 40;
 
-/// What executors were asked and did.
+/// The calls to executors, and what they did.
 #[derive(Default)]
 pub(super) struct Executor {
     asked: Vec<Asking>,
@@ -36,12 +36,12 @@ struct Asking {
 struct Work {
     from: Instant,
     to: Option<Instant>,
-    /// What it reports; `None`: nothing, ever.
+    /// What it reports; `None` if it never reports.
     outcome: Option<&'static str>,
 }
 
 impl Executor {
-    /// Somebody who launched had trouble with a call about one of its runs afterwards.
+    /// A caller of the executor had trouble with a later call about one of its runs.
     pub(super) fn trouble(&mut self, who: &Invocation, about: &Value) {
         let mine = self.asked.iter_mut().filter(|asking| asking.invocation == who.number);
         let text = about.to_string();
@@ -53,7 +53,7 @@ impl Executor {
         }
     }
 
-    /// Somebody who launched died.
+    /// A caller of the executor died.
     pub(super) fn death(&mut self, invocation: u64, now: Instant) {
         for asking in self.asked.iter_mut().filter(|asking| asking.invocation == invocation) {
             if asking.pending {
@@ -65,12 +65,12 @@ impl Executor {
         }
     }
 
-    /// Whether nobody works any more, except those who will for ever.
+    /// Whether no execution is in progress, except those that never end.
     pub(super) fn rests(&self) -> bool {
         self.work.values().all(|work| work.to.is_some() || work.outcome.is_none())
     }
 
-    /// What happened here.
+    /// The calls and executions so far.
     pub(super) fn history(&self) -> (Vec<Call>, Vec<Execution>) {
         let execution = |(run_id, work): (&String, &Work)| Execution {
             run_id: run_id.clone(),
@@ -82,7 +82,7 @@ impl Executor {
     }
 }
 
-/// How an executor takes a call.
+/// How an executor handles a call.
 enum Mood {
     Accepts,
     RefusesForNow,
@@ -90,7 +90,7 @@ enum Mood {
 }
 
 impl Sim {
-    /// Takes a launch. `heard`: the caller will hear the answer.
+    /// Handles a launch. `heard` says whether the caller will receive the answer.
     pub(super) async fn execute(&self, asked: &Asked, who: &Arc<Invocation>, heard: bool) -> Reply {
         let is_machine = asked.operation == "StartExecution";
         let input = asked.body["input"].as_str().map(serde_json::from_str::<Value>);
@@ -134,7 +134,7 @@ impl Sim {
         let known_before = !self.executor().asked[place].call.effective;
         let (status, body, answer) = match mood {
             Mood::Accepts if is_machine && known_before => {
-                let body = json!({"__type": "ExecutionAlreadyExists", "message": "it is there"});
+                let body = json!({"__type": "ExecutionAlreadyExists", "message": "the call was just recorded"});
                 (400, body, Answer::Accepted)
             }
             Mood::Accepts if is_machine => {
@@ -142,7 +142,7 @@ impl Sim {
             }
             Mood::Accepts => (202, Value::Null, Answer::Accepted),
             Mood::RefusesForNow => {
-                let body = json!({"__type": "ServiceUnavailable", "message": "not now"});
+                let body = json!({"__type": "ServiceUnavailable", "message": "throttled for now"});
                 (503, body, Answer::Refused)
             }
             Mood::RefusesForGood => {
@@ -177,14 +177,14 @@ impl Sim {
     }
 }
 
-/// Works on what is begun, and reports, for ever.
+/// Executes what is started, and reports, for ever.
 pub(super) async fn work(sim: Arc<Sim>, api: Arc<App>, mut begun: UnboundedReceiver<String>) {
     while let Some(run_id) = begun.recv().await {
         tokio::spawn(work_on(sim.clone(), api.clone(), run_id));
     }
 }
 
-/// Works on a run once; asked for it again, reports again what became of it.
+/// Executes a run once; when called again for the same run, reports the same result again.
 async fn work_on(sim: Arc<Sim>, api: Arc<App>, run_id: String) {
     let known = sim.executor().work.get(&run_id).map(|work| (work.to, work.outcome));
     let outcome = match known {
@@ -219,7 +219,7 @@ async fn work_on(sim: Arc<Sim>, api: Arc<App>, run_id: String) {
         let answer = sim.api(&api, "POST", &path, &json!({"status": status}), &[]).await;
         let rest = match answer {
             Some((200..300, _)) => return,
-            // It is not started, as far as the record says: it may be, soon.
+            // The record says that it is not started yet, which may change soon.
             Some((409, _)) => 20_000,
             Some((400..500, _)) => return,
             _ => sim.dice().between(500, 8_000),

@@ -5,7 +5,8 @@ use chrono::Duration;
 
 use super::dice::Dice;
 
-/// How often each fault happens, in ten thousand, and the storms in which calls fail in rows.
+/// The probability of each fault, in ten thousand, and the storms in which many calls fail in a
+/// row.
 #[derive(Clone, Debug)]
 pub(super) struct Faults {
     /// Whether faults happen at all.
@@ -27,14 +28,16 @@ pub(super) struct Faults {
     pub(super) duplicate: u32,
     pub(super) late: u32,
     pub(super) lost: u32,
-    /// Messages that come back while somebody works on them, and deletions that do not arrive.
+    /// Messages delivered again while their receiver works on them, and deletions that do not
+    /// arrive.
     pub(super) lost_visibility: u32,
     pub(super) lost_deletion: u32,
-    /// Ticks and recoveries that do not come, come late, or come twice.
+    /// Ticks and recovery calls that are dropped, late, or doubled.
     pub(super) missing_tick: u32,
     pub(super) late_tick: u32,
     pub(super) double_tick: u32,
-    /// Executors that say no for now, no for good, yes without being heard, or nothing for long.
+    /// Executors that refuse for now, refuse for good, accept without their answer arriving, or do
+    /// not answer for long.
     pub(super) refusal: u32,
     pub(super) final_refusal: u32,
     pub(super) slow_executor: u32,
@@ -42,24 +45,24 @@ pub(super) struct Faults {
     pub(super) silence: u32,
 }
 
-/// What becomes of a call.
+/// The fate of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Fine,
-    /// Nothing happens, and the caller hears of an error.
+    /// The call is not executed, and the caller gets an error.
     ErrorBefore,
-    /// It happens, and the caller hears of an error.
+    /// The call is executed, and the caller gets an error.
     ErrorAfter,
-    /// The service has no time.
+    /// The service throttles the call.
     Throttled,
-    /// The caller dies before it happens.
+    /// The caller dies before the call is executed.
     DeathBefore,
-    /// The caller dies after it happened.
+    /// The caller dies after the call is executed.
     DeathAfter,
 }
 
 impl Faults {
-    /// Each kind of fault is there or not, so that lives differ in character.
+    /// Each kind of fault is on or off, so that lives differ in character.
     pub(super) fn draw(dice: &mut Dice, from: Instant, until: Instant) -> Faults {
         let mut rate = |of: &[u32]| if dice.chance(7000) { dice.pick(of) } else { 0 };
         let mut faults = Faults {
@@ -96,7 +99,7 @@ impl Faults {
         faults
     }
 
-    /// Draws what becomes of a call at `now`, and counts it.
+    /// Draws the fate of a call at `now`, and counts it.
     pub(super) fn fate(&mut self, dice: &mut Dice, now: Instant) -> Fate {
         if !self.on {
             return Fate::Fine;
@@ -117,14 +120,14 @@ impl Faults {
         fate
     }
 
-    /// Whether a fault of this rate happens now; counted if it does.
+    /// Whether a fault of this rate happens now; counts it if it does.
     pub(super) fn strikes(&mut self, dice: &mut Dice, rate: u32) -> bool {
         let strikes = self.on && dice.chance(rate);
         self.count += u64::from(strikes);
         strikes
     }
 
-    /// How long a call takes on its way, in milliseconds.
+    /// The latency of a call in milliseconds.
     pub(super) fn latency(&mut self, dice: &mut Dice) -> i64 {
         if self.strikes(dice, self.slow) { dice.between(500, 8_000) } else { dice.between(1, 6) }
     }

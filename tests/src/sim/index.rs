@@ -1,4 +1,4 @@
-//! Indexes that lag: what a query of an index answers while it has not heard of the newest writes.
+//! Indexes that lag: what a query of an index answers while the newest writes have not reached it.
 
 use std::collections::BTreeMap;
 
@@ -26,17 +26,18 @@ const INDEXES: [Index; 2] = [
     Index { name: "sweep", partition: "sweep", sort: None, carries: None },
 ];
 
-/// What an index held of an item, and since when.
+/// What an index contained of an item, and since when.
 type Version = (Instant, Option<Value>);
 
-/// What the indexes held of every item, newest last.
+/// What the indexes contained of every item, newest last.
 #[derive(Debug, Default)]
 pub(super) struct Lag {
     items: BTreeMap<(&'static str, String), Vec<Version>>,
 }
 
 impl Lag {
-    /// Notes what the indexes hold of an item that was just written; `item` is null if it is gone.
+    /// Records what the indexes contain of an item that was just written; `item` is null if it was
+    /// deleted.
     pub(super) fn note(&mut self, key: &Value, item: &Value, now: Instant) {
         for index in &INDEXES {
             let of = |name: &str| item.get(name).filter(|value| !value.is_null()).cloned();
@@ -59,7 +60,7 @@ impl Lag {
         }
     }
 
-    /// Makes an answer look as if the index had not heard of what was written after `then`.
+    /// Changes an answer to what the index contained before the writes after `then`.
     pub(super) fn age(&self, asked: &Value, answer: &mut Value, then: Instant) {
         let Some(index) = INDEXES.iter().find(|index| asked["IndexName"] == index.name) else {
             return;
@@ -93,7 +94,7 @@ impl Lag {
         answer["Count"] = json!(answer["Items"].as_array().map_or(0, Vec::len));
     }
 
-    /// Forgets what no lag reaches back to.
+    /// Drops what is older than any lag.
     pub(super) fn forget(&mut self, now: Instant, longest: Duration) {
         for versions in self.items.values_mut() {
             let old = versions.iter().take_while(|(at, _)| *at < now - longest).count();
@@ -102,7 +103,7 @@ impl Lag {
     }
 }
 
-/// The keys a write touches, and the tables they are of.
+/// The keys a write touches, and their tables.
 pub(super) fn written(operation: &str, body: &Value) -> Vec<(String, Value)> {
     let one = |write: &Value| {
         let table = write["TableName"].as_str().unwrap_or_default().to_owned();
@@ -125,6 +126,6 @@ pub(super) fn written(operation: &str, body: &Value) -> Vec<(String, Value)> {
         "BatchExecuteStatement" => embedded::statements(body),
         _ => Vec::new(),
     };
-    // Workflows never change, and no index is of them.
+    // Workflows never change, and have no index.
     writes.into_iter().filter(|(table, _)| *table != super::WORKFLOWS).collect()
 }

@@ -14,11 +14,11 @@ use super::Sim;
 pub(super) use belfry_local::functions::Function;
 
 tokio::task_local! {
-    /// The invocation this task works for.
+    /// The invocation of the current task.
     pub(super) static INVOCATION: Arc<Invocation>;
 }
 
-/// Lambda ends a function that takes longer.
+/// Lambda's time limit.
 const FUNCTION_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(120);
 
 pub(super) struct Invocation {
@@ -28,12 +28,12 @@ pub(super) struct Invocation {
     put_off: Mutex<Vec<Value>>,
 }
 
-/// It ended without an answer.
+/// The invocation ended without an answer.
 #[derive(Debug)]
 pub(super) struct Died;
 
 impl Invocation {
-    /// Dies. What it was doing goes no further.
+    /// Lets the invocation die. Its work stops here.
     pub(super) async fn die<T>(&self) -> T {
         self.death.notify_one();
         std::future::pending().await
@@ -61,7 +61,7 @@ impl fmt::Display for Invocation {
 }
 
 impl Sim {
-    /// Calls a function's real handler. Dropped at the very call at which it dies.
+    /// Calls a function's real handler, and drops it at the call at which it dies.
     pub(super) async fn invoke(
         &self,
         app: &Arc<App>,

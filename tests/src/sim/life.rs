@@ -18,14 +18,14 @@ use super::{LAUNCH_QUEUE, Sim, TICK_QUEUE, executor, queue};
 use crate::checker::{History, Rules, Run, Schedule};
 use crate::embedded;
 
-/// Launchers at work at once.
+/// Concurrent launchers.
 const LAUNCHERS: usize = 4;
-/// A life that is not quiet so long after its last fire never will be.
+/// A life that is not quiet this long after its last fire never will be.
 const LONGEST_END: Duration = Duration::minutes(100);
-/// Every message of the last fires has arrived by then.
+/// The time within which every message of the last fires has arrived.
 const SHORTEST_END: Duration = Duration::minutes(5);
 
-/// The apps of a life, each with a clock of its own.
+/// The apps of a life, each with its own clock.
 pub(super) struct Apps {
     pub(super) ticks: Vec<Arc<App>>,
     pub(super) launchers: Vec<Arc<App>>,
@@ -33,7 +33,7 @@ pub(super) struct Apps {
     pub(super) apis: Vec<Arc<App>>,
 }
 
-/// Lives until all is quiet, and tells what happened.
+/// Runs the life until all is quiet, and returns its history.
 pub(super) async fn live(
     sim: &Arc<Sim>,
     apps: &Apps,
@@ -71,7 +71,7 @@ pub(super) async fn live(
     }
     let mut lived = Vec::new();
     for user in users {
-        lived.push(user.await.expect("a user lives on"));
+        lived.push(user.await.expect("a user that does not panic"));
     }
     let over_at = end_at.max(calm_at).max(sim.now());
     loop {
@@ -91,7 +91,7 @@ pub(super) async fn live(
     History { rules: Rules { until, ..rules }, schedules: lived, calls, executions, records }
 }
 
-/// Ends the faults, and lets everything go its way.
+/// Stops the faults, and lets the system finish.
 async fn calm(sim: Arc<Sim>, at: Instant) {
     let left = (at - sim.now()).num_milliseconds();
     pass(left).await;
@@ -99,8 +99,8 @@ async fn calm(sim: Arc<Sim>, at: Instant) {
     sim.trace(|| "calm: no more faults".to_owned());
 }
 
-/// Calls a function every minute: sometimes late, twice, or not at all. Lambda tries again what
-/// died.
+/// Calls a function every minute: sometimes late, twice, or not at all. Lambda retries an
+/// invocation that died.
 async fn rule(sim: Arc<Sim>, apps: Vec<Arc<App>>, function: Function) {
     let minute = Duration::minutes(1);
     loop {
@@ -139,11 +139,10 @@ async fn occur(sim: Arc<Sim>, app: Arc<App>, function: Function, after_ms: i64) 
     }
 }
 
-/// Whether every run has ended, nobody holds a slot, and no message is on its way.
+/// Whether every run has ended, no slot is held, and no message is waiting.
 fn is_quiet(sim: &Sim, schedules: &[Schedule]) -> bool {
     let rests = sim.executor().rests();
-    let no_message =
-        sim.queues.next_visible_at(LAUNCH_QUEUE).expect("the queue is there").is_none();
+    let no_message = sim.queues.next_visible_at(LAUNCH_QUEUE).expect("the queue exists").is_none();
     let is_over = |schedule: &Schedule| {
         embedded::active(&sim.database, &schedule.id).is_empty()
             && embedded::runs(&sim.database, &schedule.id).iter().all(Run::is_over)
@@ -151,7 +150,7 @@ fn is_quiet(sim: &Sim, schedules: &[Schedule]) -> bool {
     rests && no_message && schedules.iter().all(is_over)
 }
 
-/// Reads what is left of a schedule.
+/// Reads the final state of a schedule.
 async fn finish(sim: &Sim, api: &Arc<App>, schedule: &mut Schedule, began_at: Instant) {
     schedule.runs = embedded::runs(&sim.database, &schedule.id);
     schedule.active = embedded::active(&sim.database, &schedule.id);

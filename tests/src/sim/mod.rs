@@ -1,7 +1,7 @@
-//! The simulator: hours of the whole system's life in a moment, decided by one seed.
+//! The simulator: hours of the whole system's life in a moment, determined by one seed.
 //!
-//! The handlers and the SDK clients are the real ones. Under them is a wire that leads to the embedded
-//! services in the same thread, on tokio's paused clock: when everybody sleeps, time jumps. Nothing
+//! The handlers and the SDK clients are the real ones. Below them is a wire to the embedded
+//! services in the same thread, on tokio's paused clock: when all tasks sleep, time jumps. Nothing
 //! else decides what happens next, so a seed that failed fails again.
 
 mod client;
@@ -52,21 +52,21 @@ const WORKFLOWS: &str = "belfry-workflows";
 const LAUNCH_QUEUE: &str = "belfry-launch";
 const DEAD_LETTERS: &str = "belfry-dead-letters";
 const TICK_QUEUE: &str = "belfry-ticks";
-/// Where messages go that the queue loses.
+/// The queue for messages that are lost.
 const NOWHERE: &str = "nowhere";
 
-/// No index is further behind.
+/// The longest lag of an index.
 const LONGEST_LAG: Duration = Duration::minutes(1);
 
-/// What a seed came to.
+/// The result of a seed.
 pub struct Outcome {
-    /// What is wrong.
+    /// The violations.
     pub violations: Vec<Violation>,
     /// Fires that had to happen.
     pub fires: usize,
     /// Faults that happened.
     pub faults: u64,
-    /// Everything that happened, if it was asked for.
+    /// The trace, if it was requested.
     pub trace: Vec<String>,
 }
 
@@ -87,9 +87,9 @@ struct Sim {
     trace: Option<Mutex<Vec<String>>>,
 }
 
-/// Lives the life of a seed and judges it.
+/// Runs the life of a seed and judges it.
 pub fn run(seed: u64, mutation: Option<Mutation>, traced: bool) -> Outcome {
-    // The SDK's retry jitter comes from here.
+    // The SDK's retry jitter comes from this generator.
     fastrand::seed(seed);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -165,7 +165,7 @@ fn machine() -> Value {
 }
 
 fn draw_settings(dice: &mut Dice, seed: u64) -> Settings {
-    // In every other life ticks take on next to nothing and hand over the rest.
+    // In every other life the share is so small that ticks hand over almost everything.
     let (tick_queue_url, tick_share) = match seed % 2 {
         0 => (queue::queue_url(TICK_QUEUE), "1"),
         _ => (String::new(), "10000"),
@@ -189,7 +189,7 @@ fn draw_settings(dice: &mut Dice, seed: u64) -> Settings {
     Settings::read(lookup).expect("settings")
 }
 
-/// Makes the tables and queues.
+/// Creates the tables and queues.
 async fn prepare(sim: &Sim, sdk: &SdkConfig, settings: &Settings, max_receives: u32) {
     let client = aws_sdk_dynamodb::Client::new(sdk);
     tables::create(&client, settings).await.expect("tables");
@@ -205,7 +205,7 @@ async fn prepare(sim: &Sim, sdk: &SdkConfig, settings: &Settings, max_receives: 
     assert_eq!(made.status, 200, "{}", made.body);
 }
 
-/// The SDK retries on a budget that clients of one region share: each life has a region of its own.
+/// The SDK's clients of one region share a retry budget, so each life has a region of its own.
 static LIVES: AtomicU64 = AtomicU64::new(0);
 
 fn sdk(sim: &Arc<Sim>) -> SdkConfig {
@@ -226,7 +226,7 @@ fn apps(sim: &Arc<Sim>, sdk: &SdkConfig, settings: &Settings, skew_ms: i64) -> A
     let mut some = |count: usize| -> Vec<Arc<App>> {
         (0..count)
             .map(|_| {
-                // No two machines agree to the microsecond.
+                // No two machines' clocks agree to the microsecond.
                 number += 1;
                 let wrong_by = TimeDelta::milliseconds(sim.dice().between(-skew_ms, skew_ms))
                     + TimeDelta::microseconds(number);

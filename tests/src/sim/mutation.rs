@@ -1,31 +1,31 @@
-//! Mutations: the protocol broken on purpose, on the wire, to see that the checker notices.
+//! Mutations: the protocol broken on purpose, on the wire, to show that the checker notices.
 
 use serde_json::Value;
 
 /// A way to break the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutation {
-    /// The tick moves its clock first and records the fires afterwards.
+    /// The tick advances its clock first and records the fires afterwards.
     AdvanceBeforePut,
-    /// A fire's record is put over one that is there.
+    /// A fire's record overwrites an existing one.
     PutWithoutCondition,
-    /// The launcher takes a run whoever has it.
+    /// The launcher claims a run even if another holds it.
     LaunchWithoutClaim,
-    /// A run takes a slot though there is none.
+    /// A run takes a slot although none is free.
     SlotWithoutFence,
-    /// Nobody gives a slot back.
+    /// Slots are never released.
     ReleaseForgotten,
-    /// An edit leaves the fires on their way as they are, and the launcher judges by a clock it
-    /// read a minute ago. Either alone is made good by the other.
+    /// An edit does not cancel the fires that are already sent, and the launcher judges by a clock
+    /// it read a minute ago. Either alone is corrected by the other.
     EditWithoutSettling,
-    /// The target is called under a new key each time.
+    /// Each call to the target has a new key.
     KeyOfTheAttempt,
-    /// Recovery never comes.
+    /// Recovery is never called.
     RecoveryOff,
 }
 
 impl Mutation {
-    /// All of them.
+    /// All mutations.
     pub const ALL: [Mutation; 8] = [
         Mutation::AdvanceBeforePut,
         Mutation::PutWithoutCondition,
@@ -54,7 +54,7 @@ impl Mutation {
         Mutation::ALL.into_iter().find(|mutation| mutation.name() == name)
     }
 
-    /// Weakens the condition of a write if it is the one this mutation is about.
+    /// Weakens the condition of a write if this mutation concerns it.
     pub(super) fn weaken(self, body: &mut Value) {
         let Some(condition) = body["ConditionExpression"].as_str() else { return };
         let about = match self {
@@ -64,13 +64,13 @@ impl Mutation {
             _ => return,
         };
         if condition.contains(about) {
-            // Every name and value stays in use, or DynamoDB refuses the expression.
+            // Every name and value stays in use, or DynamoDB would refuse the expression.
             let always = format!("({condition}) OR attribute_exists(schedule_id)");
             body["ConditionExpression"] = always.into();
         }
     }
 
-    /// Whether a write is left undone though its caller hears that it is done.
+    /// Whether a write is dropped although its caller receives a success.
     pub(super) fn swallows(self, by_api: bool, body: &Value) -> bool {
         let text = |name: &str| body[name].as_str().unwrap_or_default();
         match self {
@@ -83,7 +83,7 @@ impl Mutation {
     }
 }
 
-/// Whether a write moves a clock past its fires.
+/// Whether a write advances a clock past its fires.
 pub(super) fn is_advance(body: &Value) -> bool {
     body["ConditionExpression"].as_str().is_some_and(|text| text.starts_with("next_run_at = :seen"))
 }

@@ -1,5 +1,5 @@
-//! The queues of a simulated life: batches that fail in part, messages that come twice, late or not at
-//! all, and the pollers between them and the functions.
+//! The queues of a simulated life: batches that fail in part, messages that come twice, late or not
+//! at all, and the pollers between them and the functions.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::invocation::Function;
 use super::wire::Reply;
 use super::{NOWHERE, Sim};
 
-/// Longer than a launcher holds a run.
+/// Longer than a launcher's lease on a run.
 const VISIBILITY_S: i64 = 90;
 /// SQS refuses longer delays.
 const MAX_DELAY_S: i64 = 900;
@@ -33,7 +33,7 @@ pub(super) async fn send(sim: &Sim, body: &Value) -> Reply {
         if faults.strikes(&mut dice, fails) {
             let id = &entry["Id"];
             failed.push(json!({
-                "Id": id, "SenderFault": false, "Code": "InternalError", "Message": "not this one",
+                "Id": id, "SenderFault": false, "Code": "InternalError", "Message": "this entry failed",
             }));
             continue;
         }
@@ -74,7 +74,7 @@ pub(super) fn queue_url(queue: &str) -> String {
     format!("http://sim/000000000000/{queue}")
 }
 
-/// Brings messages of a queue to a function, as Lambda's event source mapping does, for ever.
+/// Delivers messages of a queue to a function for ever, as Lambda's event source mapping does.
 pub(super) async fn poll(sim: Arc<Sim>, app: Arc<App>, queue: &'static str, function: Function) {
     let url = queue_url(queue);
     loop {

@@ -1,10 +1,10 @@
-//! A trace: what is asked on the wire, in a line a person can read.
+//! A trace: each request on the wire as a readable line.
 
 use serde_json::Value;
 
 use crate::embedded;
 
-/// What a request is about.
+/// A summary of a request.
 pub(super) fn about(operation: &str, body: &Value) -> String {
     match operation {
         "PutItem" => {
@@ -50,10 +50,10 @@ fn key(from: &Value) -> String {
     format!("{}@{}{}", part("schedule_id"), part("run_at"), part("sk"))
 }
 
-/// The assignments of an update, with names and values in their places.
+/// The assignments of an update, with names and values filled in.
 fn writes(body: &Value) -> String {
     let mut text = body["UpdateExpression"].as_str().unwrap_or_default().to_owned();
-    // Longer places first: `#n1` begins `#n12`.
+    // Longer placeholders first: `#n1` is a prefix of `#n12`.
     let mut places: Vec<(String, String)> = Vec::new();
     for (place, name) in body["ExpressionAttributeNames"].as_object().into_iter().flatten() {
         places.push((place.clone(), name.as_str().unwrap_or_default().to_owned()));

@@ -1,5 +1,5 @@
-//! The wire: the SDK's HTTP client, replaced by one that leads to the embedded services in this very
-//! thread, and on which everything goes wrong that can.
+//! The wire: replaces the SDK's HTTP client by one that calls the embedded services in this thread,
+//! and injects every kind of fault.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use super::mutation::{self, Mutation};
 use super::{Sim, index, queue, trace};
 use crate::embedded::{self, RUNS};
 
-/// Where every SDK client of a simulated life leads.
+/// The HTTP client of every SDK client in a simulated life.
 #[derive(Clone)]
 pub(super) struct Wire(pub(super) Arc<Sim>);
 
@@ -48,7 +48,7 @@ impl HttpConnector for Wire {
     }
 }
 
-/// What is asked of whom.
+/// A request and the service it is for.
 pub(super) struct Asked {
     pub(super) service: Service,
     pub(super) operation: String,
@@ -139,11 +139,11 @@ impl Wire {
 }
 
 impl Sim {
-    /// Has a service do what is asked. `heard`: the answer will arrive.
+    /// Lets a service execute a request. `heard` says whether the answer will arrive.
     async fn serve(&self, asked: &Asked, who: Option<&Arc<Invocation>>, heard: bool) -> Reply {
         match (asked.service, who) {
             (Service::Executor, Some(who)) => self.execute(asked, who, heard).await,
-            (Service::Executor, None) => panic!("nobody launches by itself"),
+            (Service::Executor, None) => panic!("only invocations launch"),
             (Service::Sqs, Some(_)) if asked.operation == "SendMessageBatch" => {
                 queue::send(self, &asked.body).await
             }
@@ -168,7 +168,7 @@ impl Sim {
             None if asked.operation == "BatchExecuteStatement" => {
                 return self.statements(&body, who);
             }
-            // Mutations know the calls that statements stand for.
+            // Mutations are defined for calls, so each statement is shown to them as its call.
             Some(_) if asked.operation == "BatchExecuteStatement" => {
                 let code = "com.amazonaws.dynamodb.v20120810#AccessDeniedException";
                 return Reply { status: 400, body: json!({"__type": code, "message": "no"}) };
@@ -186,7 +186,7 @@ impl Sim {
                     let schedule = body["Key"]["schedule_id"]["S"].as_str().unwrap_or_default();
                     for put in who.puts_of(schedule) {
                         pass(2).await;
-                        // It is a call, at which the tick may die as at any other.
+                        // It is a call like any other, at which the tick may die.
                         let fate = {
                             let mut dice = self.dice();
                             self.faults().fate(&mut dice, self.now())
@@ -210,7 +210,7 @@ impl Sim {
         self.write(&asked.operation, &body)
     }
 
-    /// A batch of statements, of which some fail alone: before they are done, or after.
+    /// A batch of statements, of which some fail alone: before they are executed, or after.
     fn statements(&self, body: &Value, who: &Invocation) -> Reply {
         let fate = |_: &Value| {
             let (mut dice, mut faults) = (self.dice(), self.faults());
@@ -237,7 +237,7 @@ impl Sim {
             }
             self.executor().trouble(who, statement);
             let code = if *late { "InternalServerError" } else { "ThrottlingError" };
-            json!({"Error": {"Code": code, "Message": "no luck"}})
+            json!({"Error": {"Code": code, "Message": "this statement failed"}})
         };
         Reply {
             status: 200,
@@ -245,7 +245,7 @@ impl Sim {
         }
     }
 
-    /// An operation of the embedded DynamoDB, with what it does to records and indexes noted.
+    /// An operation of the embedded DynamoDB; records what it does to runs and indexes.
     fn write(&self, operation: &str, body: &Value) -> Reply {
         let answer = embedded::dynamodb(&self.database, operation, body);
         let now = self.now();
@@ -278,7 +278,7 @@ impl Sim {
         Reply { status: 200, body: answer }
     }
 
-    /// What was answered to the same question up to a minute ago.
+    /// An answer to the same request from up to a minute ago.
     fn remembered(&self, body: &Value) -> Reply {
         let now = self.now();
         let mut known = self.known();
