@@ -261,7 +261,7 @@ mod tests {
         for text in [
             "nightly: its flexible window",
             "nightly: RetryPolicy",
-            "nightly: is not deleted",
+            "nightly: will not be deleted",
             "task: Belfry cannot launch its target arn:aws:ecs",
             "pattern: matches events",
         ] {
