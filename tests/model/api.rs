@@ -1,5 +1,5 @@
-//! The API, as in `manage/edit.rs`, `manage/settle.rs` and `manage/runs.rs`: a pause until it is
-//! acknowledged, and an executor's word on a tracked run.
+//! The API, as in `schedules/change.rs`, `schedules/settle.rs` and `api/runs.rs`: a pause until it
+//! is acknowledged, and an executor's report on a tracked run.
 
 use crate::scenario::{Mutation, Overlap};
 use crate::state::{Feedback, Fires, Pause, State, Status};

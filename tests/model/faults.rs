@@ -1,4 +1,4 @@
-//! Faults: what may befall the system between any two steps, as often as the scenario says.
+//! Faults: what may happen to the system between any two steps, as often as the scenario allows.
 
 use crate::state::{Feedback, Launcher, Launching, Message, Pause, Recovery, State, Status};
 use crate::steps::Steps;
@@ -15,7 +15,7 @@ impl Steps<'_> {
         self.silences();
     }
 
-    /// Time, not a fault: a lease that nobody renews is over some day.
+    /// Time, not a fault: an unrenewed lease expires.
     pub(crate) fn leases(&mut self) {
         for (fire, run) in self.state.runs.iter().enumerate() {
             let held = run.filter(|run| run.status == Status::Started && !run.lease_over);
@@ -52,7 +52,7 @@ impl Steps<'_> {
                     state.ambiguous[dead.fire] += 1;
                 }
                 if tracked && dead.at == Launching::Delete {
-                    // The record does not say that the target has it.
+                    // The record does not say that the target was called.
                     state.ambiguous[dead.fire] += 1;
                 }
                 if let Some(message) = &mut state.messages[usize::from(dead.message)] {
@@ -88,7 +88,7 @@ impl Steps<'_> {
                 self.add(FATE, "message delivered twice", message.fire, |state| {
                     state.faults.duplicates -= 1;
                     if tracked {
-                        // It may be launched again when its lease is over.
+                        // It may be launched again when its lease expires.
                         state.ambiguous[message.fire] += 1;
                         state.unclean = true;
                     }
@@ -112,7 +112,7 @@ impl Steps<'_> {
         }
     }
 
-    /// A launcher that is alive outlives its lease, and its message is delivered again.
+    /// A launcher that is alive exceeds its lease, and its message is delivered again.
     fn stalls(&mut self) {
         if self.state.faults.stalls == 0 {
             return;

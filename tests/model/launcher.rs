@@ -1,5 +1,5 @@
-//! The launcher, as in `launch.rs` and `turns.rs`: judge, look, claim, take slot, call, record,
-//! release, wake.
+//! The launcher, as in the engine's `launcher`: judge, look, claim, take slot,
+//! call, record, release, wake.
 
 use crate::scenario::{MAX, Mutation, Overlap, Scenario};
 use crate::state::{FIRES, Launcher, Launching as At, Pause, State, Status};
@@ -52,7 +52,7 @@ impl Steps<'_> {
                     late: false,
                     stalled: false,
                 };
-                // To die before it has judged is to have received nothing.
+                // Dying before it has judged is equivalent to not receiving.
                 advance(state, scenario, place, me);
             });
         }
@@ -95,7 +95,7 @@ impl Steps<'_> {
     }
 }
 
-/// Does the step a launcher is at.
+/// Performs the current step of a launcher.
 fn advance(state: &mut State, scenario: &Scenario, place: usize, mut me: Launcher) {
     let fire = me.fire;
     let next = match me.at {
@@ -144,7 +144,7 @@ fn advance(state: &mut State, scenario: &Scenario, place: usize, mut me: Launche
             Claim::Over if me.clock.active.has(fire) => At::Release,
             Claim::Busy | Claim::Over | Claim::Missing => At::Delete,
         },
-        // Somebody may have replaced it.
+        // Another launcher may have replaced it.
         At::TakeSlot | At::TakeSlotAgain | At::Call if me.stalled => {
             return come_again(state, place, &me, false);
         }
@@ -223,7 +223,7 @@ fn claim(state: &mut State, scenario: &Scenario, me: &Launcher) -> Claim {
     state.claim_run(me.fire, me.clock.revision, me.message)
 }
 
-/// The target is called. Whatever else runs at this moment runs beside it.
+/// The target is called. Every other run in progress at this moment overlaps with it.
 fn call(state: &mut State, scenario: &Scenario, me: &Launcher) {
     let is_called = |other: &Launcher| {
         let newest = state.runs[other.fire].is_some_and(|run| run.attempt == other.fence);
@@ -233,7 +233,7 @@ fn call(state: &mut State, scenario: &Scenario, me: &Launcher) {
     for other in state.launchers.iter().flatten().filter(|other| is_called(other)) {
         beside = beside.with(other.fire);
     }
-    // An executor of tracked runs knows a run again by its key.
+    // An executor of tracked runs recognises a run by its key.
     let is_new = !scenario.tracked || state.calls[me.fire] == 0;
     if is_new && scenario.has_slots() && beside.without(me.fire).count() >= MAX {
         state.overlapped = true;

@@ -1,6 +1,6 @@
 //! The fire protocol, explored completely: every interleaving of ticks, launchers, recovery and a
 //! pause, with crashes, duplicates, lost messages and stale reads between any two steps. Then the
-//! same with one step done wrong, which must be found out.
+//! same with one step done wrong, which the properties must detect.
 
 mod api;
 mod faults;
@@ -23,7 +23,7 @@ use steps::Step;
 
 /// Both cores of a small machine.
 const THREADS: usize = 2;
-/// Where the search for what a mutation breaks ends.
+/// The depth at which the search for a mutation's counterexample ends.
 const DEEPEST: usize = 30;
 
 fn main() {
@@ -36,7 +36,7 @@ fn main() {
     println!("explored in {:.1} s", begun.elapsed().as_secs_f64());
 }
 
-/// What the protocol is put through. Each has as many faults as can be explored completely.
+/// The scenarios, each with as many faults as can be explored completely.
 fn scenarios() -> Vec<Scenario> {
     use Overlap::{Allow, Queue, Skip};
     let none = Faults::default();
@@ -115,7 +115,7 @@ fn scenarios() -> Vec<Scenario> {
     ]
 }
 
-/// The protocol with a step done wrong, and the property that does not survive it.
+/// The mutations: a step done wrong, and the property that it violates.
 fn mutations() -> Vec<(Mutation, Scenario, &'static str)> {
     use Overlap::{Allow, Skip};
     let none = Faults::default();
@@ -138,8 +138,8 @@ fn mutations() -> Vec<(Mutation, Scenario, &'static str)> {
     ]
 }
 
-/// Explores a scenario completely. Every property holds in every state; answers with how many there
-/// are.
+/// Explores a scenario completely. Every property holds in every state; returns the number of
+/// states.
 fn hold(scenario: Scenario) -> usize {
     let name = scenario.name;
     let checker = scenario.checker().threads(THREADS).spawn_bfs().join();
@@ -151,7 +151,7 @@ fn hold(scenario: Scenario) -> usize {
     states
 }
 
-/// Breaks a step and wants a counterexample, the shortest there is.
+/// Breaks a step and expects a counterexample, the shortest there is.
 fn refuse(mutation: Mutation, scenario: Scenario, property: &'static str) {
     let broken = Scenario { mutation: Some(mutation), ..scenario };
     let found = || HasDiscoveries::AnyOf([property].into());
@@ -160,7 +160,7 @@ fn refuse(mutation: Mutation, scenario: Scenario, property: &'static str) {
         checker.spawn_bfs().join().discovery(property)
     };
     let Some(path) = (1..DEEPEST).find_map(within) else {
-        panic!("{mutation:?} was not found out in {DEEPEST} steps");
+        panic!("{mutation:?} was not detected in {DEEPEST} steps");
     };
     let steps = path.clone().into_actions().len();
     println!("mutation {mutation:?}: {property} is broken in {steps} steps");

@@ -12,7 +12,7 @@ pub(crate) const OVERLAP_HOLDS: &str = "overlap holds";
 pub(crate) const PAUSE_OBEYED: &str = "an acknowledged pause is obeyed";
 pub(crate) const NO_SLOT_LEAK: &str = "no slot leaks";
 
-/// All of them, in the order they are printed.
+/// All properties, in the order they are printed.
 pub(crate) const ALL: [&str; 5] =
     [NO_FIRE_LOST, ONE_LAUNCH, OVERLAP_HOLDS, PAUSE_OBEYED, NO_SLOT_LEAK];
 
@@ -48,7 +48,7 @@ impl Model for Scenario {
     }
 }
 
-/// Nobody has anything left to do.
+/// No function has anything left to do.
 fn is_quiet(scenario: &Scenario, state: &State) -> bool {
     let at_rest = state.ticks.iter().all(Option::is_none)
         && state.launchers.iter().all(Option::is_none)
@@ -61,25 +61,25 @@ fn is_quiet(scenario: &Scenario, state: &State) -> bool {
     }
 }
 
-/// When everything is quiet, every fire has a run that has ended; recovery gave up on none.
+/// When everything is quiet, every fire has a run that has ended; recovery abandoned none.
 fn no_fire_lost(scenario: &Scenario, state: &State) -> bool {
     let stands = |fire: usize| match state.status(fire) {
         None => state.clock.paused && fire >= state.clock.next,
-        // A launcher that died before a pause leaves a run that nobody may launch again.
+        // A launcher that died before a pause leaves a run that must not be launched again.
         Some(Status::Abandoned) => state.clock.paused,
         Some(status) => status.is_terminal(),
     };
     (0..scenario.fires).all(stands) || !is_quiet(scenario, state)
 }
 
-/// A fire is launched once. A further call has a moment before it after which nobody could know
-/// whether the target had been called; it carries the same key.
+/// A fire is launched once. Before a further call there was a moment after which it was impossible
+/// to know whether the target had been called; the further call carries the same key.
 fn one_launch(scenario: &Scenario, state: &State) -> bool {
     (0..scenario.fires).all(|fire| state.calls[fire] <= 1 + state.ambiguous[fire])
 }
 
-/// When everything is quiet, no slot is taken. If whoever should have given one back died, or its
-/// message was lost, the next fire frees it: then its run must have ended.
+/// When everything is quiet, no slot is taken. If the function that should have released one died,
+/// or its message was lost, the next fire frees it: then its run must have ended.
 fn no_slot_leak(scenario: &Scenario, state: &State) -> bool {
     let stands = match state.unclean {
         false => state.clock.active.is_empty(),

@@ -1,5 +1,5 @@
-//! Recovery, as in `recover.rs` and `next_step` of core: sweep, recover, send, nudge, time out,
-//! cancel, abandon, and the dead letters.
+//! Recovery, as in `recovery/mod.rs` of the engine and `next_step` of core: sweep, recover, send,
+//! nudge, time out, cancel, abandon, and the dead letters.
 
 use crate::scenario::{MAX, Mutation, Overlap, Scenario};
 use crate::state::{
@@ -60,7 +60,7 @@ impl Steps<'_> {
         }
     }
 
-    /// Looks at runs that nobody is working on, which is what the lost threshold is for, and with a
+    /// Looks at runs that no function is working on, as the lost threshold ensures, and with a
     /// fault at one that is only late.
     fn sweep(&mut self) {
         let scenario = self.scenario;
@@ -92,7 +92,7 @@ impl Steps<'_> {
             let Some(message) = message.filter(|message| message.dead) else { continue };
             let run = self.state.runs[message.fire].filter(|run| !run.status.is_terminal());
             if run.is_some_and(|run| run.status == Status::Started && !run.lease_over) {
-                // Somebody has it: this letter comes again after them.
+                // Another receiver has it: this letter comes again later.
                 continue;
             }
             self.add(WHO, "open a dead letter", message.fire, |state| {
@@ -145,7 +145,7 @@ fn act(
     };
 }
 
-/// Claimed and never handed over: whatever its completion, it starts over.
+/// Claimed and never handed over: it starts over, whatever its completion.
 fn as_lost(run: Run) -> Run {
     match run.status {
         Status::Started => Run { status: Status::Enqueued, ..run },
@@ -153,7 +153,7 @@ fn as_lost(run: Run) -> Run {
     }
 }
 
-/// `next_step` of core, once the lost threshold is past.
+/// `next_step` of core, after the lost threshold.
 fn next_step(state: &State, scenario: &Scenario, run: Run) -> RecoveryStep {
     match run.status {
         Status::Started if state.clock.paused && !scenario.tracked => RecoveryStep::Abandon,
@@ -166,12 +166,12 @@ fn next_step(state: &State, scenario: &Scenario, run: Run) -> RecoveryStep {
     }
 }
 
-/// A lease is long over when the threshold is.
+/// The lease expires long before the threshold.
 fn is_overdue(run: Run) -> bool {
     run.status != Status::Started || run.lease_over
 }
 
-/// Nobody is on the way to do anything about it.
+/// No function is going to handle it.
 fn is_lost(state: &State, scenario: &Scenario, fire: usize, run: Run) -> bool {
     let has_message = state.messages.iter().flatten().any(|message| message.fire == fire);
     let has_launcher =
@@ -181,7 +181,8 @@ fn is_lost(state: &State, scenario: &Scenario, fire: usize, run: Run) -> bool {
     let has_tick = state.ticks.iter().flatten().any(|tick| (tick.seen..tick.until).contains(&fire));
     let has_feedback = state.feedback != Feedback::Idle;
     let will_be_told = scenario.tracked && state.running.has(fire);
-    // A run that waits is asked again and again; only an answer that is new counts here.
+    // A waiting run is nudged again and again; the model counts only a nudge that changes
+    // something.
     let waits = run.status == Status::Queued
         && !state.clock.paused
         && !state.is_turn(fire, state.clock.active, state.clock.last_claimed, MAX)

@@ -1,4 +1,4 @@
-//! What is explored: a policy, how many of each function, which faults, and which step is broken on
+//! A scenario: a policy, how many of each function, which faults, and which step is broken on
 //! purpose.
 
 use crate::state::{Faults, Pause, State};
@@ -26,10 +26,10 @@ pub(crate) enum Mutation {
 pub(crate) struct Scenario {
     pub(crate) name: &'static str,
     pub(crate) overlap: Overlap,
-    /// The executor says when a run has ended.
+    /// The executor reports when a run has ended.
     pub(crate) tracked: bool,
     pub(crate) fires: usize,
-    /// Ticks at once; without any, every fire was emitted before the beginning.
+    /// Concurrent ticks; if zero, every fire was emitted before the beginning.
     pub(crate) ticks: usize,
     pub(crate) launchers: usize,
     pub(crate) pause: bool,
@@ -70,7 +70,7 @@ impl Scenario {
         state
     }
 
-    /// Slots of the schedule: one, unless everything is allowed.
+    /// Slots of the schedule: one, unless the policy is allow.
     pub(crate) fn has_slots(&self) -> bool {
         self.overlap != Overlap::Allow
     }

@@ -1,8 +1,8 @@
-//! The state: what the tables, the queue and the functions hold at one moment.
+//! The state: what the tables, the queue and the functions contain at one moment.
 
 /// The fires of the schedule.
 pub(crate) const FIRES: usize = 2;
-/// Messages there may be at once; the model says so when it needs more.
+/// The largest number of messages at once; the model panics if it needs more.
 pub(crate) const MESSAGES: usize = 8;
 /// How often recovery sends a run again.
 pub(crate) const MAX_RECOVERIES: u8 = 3;
@@ -63,7 +63,7 @@ impl Status {
 pub(crate) struct Run {
     pub(crate) status: Status,
     pub(crate) attempt: u8,
-    /// The place of the message that has it.
+    /// The place of the message that holds the claim.
     pub(crate) holder: Option<u8>,
     pub(crate) lease_over: bool,
     pub(crate) revision: u8,
@@ -85,12 +85,12 @@ pub(crate) struct Message {
     pub(crate) fire: usize,
     pub(crate) revision: u8,
     pub(crate) visible: bool,
-    /// Hidden until the lease of the delivery before it is over.
+    /// Invisible until the lease of the previous delivery expires.
     pub(crate) held: bool,
     pub(crate) dead: bool,
 }
 
-/// A tick at work on the clock as it read it.
+/// A tick that works on the clock as it read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Tick {
     pub(crate) seen: usize,
@@ -101,22 +101,22 @@ pub(crate) struct Tick {
     pub(crate) advanced: bool,
 }
 
-/// A launcher with a message in its hands.
+/// A launcher that received a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Launcher {
     pub(crate) message: u8,
     pub(crate) fire: usize,
     pub(crate) at: Launching,
-    /// The clock as it judged by it.
+    /// The clock by which it judged.
     pub(crate) clock: Clock,
     pub(crate) fence: u8,
     /// It claimed after the pause was acknowledged.
     pub(crate) late: bool,
-    /// Its lease is over, and it can know.
+    /// Its lease has expired, and it can know.
     pub(crate) stalled: bool,
 }
 
-/// What a launcher does next.
+/// A launcher's next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Launching {
     Read,
@@ -143,7 +143,7 @@ pub(crate) enum Launching {
     Delete,
 }
 
-/// What recovery does next.
+/// Recovery's next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Recovery {
     Idle,
@@ -165,7 +165,7 @@ pub(crate) enum RecoveryStep {
     Abandon,
 }
 
-/// A pause on its way through the API.
+/// A pause in progress in the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Pause {
     NotAsked,
@@ -175,7 +175,7 @@ pub(crate) enum Pause {
     Acknowledged,
 }
 
-/// An executor's word on a tracked run, on its way through the API.
+/// An executor's report on a tracked run, in progress in the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Feedback {
     Idle,
@@ -189,21 +189,21 @@ pub(crate) enum Feedback {
 pub(crate) struct Faults {
     /// Deaths of a tick, a launcher, recovery or the API between any two steps.
     pub(crate) crashes: u8,
-    /// Deliveries of a message that somebody has in hand.
+    /// Deliveries of a message that another receiver holds.
     pub(crate) duplicates: u8,
     /// Messages the queue loses.
     pub(crate) losses: u8,
     /// Messages moved to the dead letters.
     pub(crate) dead_letters: u8,
-    /// Ticks that read a clock as it was before its last change, led there by a stale index.
+    /// Ticks that read a clock as it was before its last change, because of a stale index.
     pub(crate) stale: u8,
-    /// Launchers that outlive their lease.
+    /// Launchers that exceed their lease.
     pub(crate) stalls: u8,
     /// Launches the target refuses for now.
     pub(crate) refusals: u8,
-    /// Looks of recovery at runs that are only late.
+    /// Recovery's looks at runs that are only late.
     pub(crate) early: u8,
-    /// Tracked runs their executor never reports.
+    /// Tracked runs that their executor never reports.
     pub(crate) silences: u8,
 }
 
@@ -222,15 +222,15 @@ pub(crate) struct State {
     pub(crate) faults: Faults,
     /// Calls of the target, for each fire.
     pub(crate) calls: [u8; FIRES],
-    /// Moments after which nobody can know whether a call was made, for each fire.
+    /// Moments after which it is impossible to know whether a call was made, for each fire.
     pub(crate) ambiguous: [u8; FIRES],
     /// Called by a launcher that died, or tracked, and not ended since.
     pub(crate) running: Fires,
-    /// Two fires ran at once that should not have.
+    /// Two fires ran at once although the policy forbids it.
     pub(crate) overlapped: bool,
     /// A run was claimed after the pause was acknowledged, and called.
     pub(crate) launched_late: bool,
-    /// Somebody died or a message was lost: a slot may wait for the next fire to free it.
+    /// A function died or a message was lost: a slot may wait for the next fire to free it.
     pub(crate) unclean: bool,
 }
 
@@ -263,7 +263,7 @@ impl State {
         }
     }
 
-    /// Functions of a kind are alike: states that differ by their order are one.
+    /// Functions of a kind are interchangeable: states that differ only by their order are one.
     pub(crate) fn sort(&mut self) {
         self.ticks.sort_unstable();
         self.launchers.sort_unstable();

@@ -1,4 +1,4 @@
-//! Steps: who does what, and the state after it.
+//! Steps: which function does what, and the state after it.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ impl fmt::Display for Label {
     }
 }
 
-/// A step and where it leads.
+/// A step and the state it leads to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Step {
     pub(crate) label: Label,
@@ -37,7 +37,7 @@ pub(crate) struct Steps<'a> {
 }
 
 impl<'a> Steps<'a> {
-    /// What the system can do by itself.
+    /// The steps of the system itself.
     pub(crate) fn of_the_system(scenario: &Scenario, state: &State, found: &mut Vec<Step>) {
         let mut steps = Steps { scenario, state, found };
         steps.ticks();
@@ -48,7 +48,7 @@ impl<'a> Steps<'a> {
         steps.leases();
     }
 
-    /// What may befall it.
+    /// The faults.
     pub(crate) fn of_fate(scenario: &Scenario, state: &State, found: &mut Vec<Step>) {
         Steps { scenario, state, found }.faults();
     }
@@ -63,7 +63,7 @@ impl<'a> Steps<'a> {
         let mut next = self.state.clone();
         apply(&mut next);
         next.sort();
-        // A step that changes nothing is no step.
+        // A step that changes nothing is left out.
         if next != *self.state {
             self.found.push(Step { label: Label { who, what, fire: fire.into() }, next });
         }

@@ -1,15 +1,15 @@
-//! The writes and reads of `engine/src/store` and the queue, each one step, each under the condition
-//! it has in `conditions.rs`.
+//! The writes and reads of the engine's `cloud/store` and the queue. Each is one step, under the
+//! condition it has in `conditions.rs`.
 
 use crate::state::{Clock, Fires, MESSAGES, Message, Run, State, Status};
 
-/// The answer to the put of a fire.
+/// The result of a fire's put.
 pub(crate) enum Put {
     Send,
     Beyond,
 }
 
-/// The answer to a launcher that wants a run.
+/// The result of a launcher's claim.
 pub(crate) enum Claim {
     Won { fence: u8 },
     Changed,
@@ -19,7 +19,7 @@ pub(crate) enum Claim {
     Missing,
 }
 
-/// The answer to a run that wants a slot.
+/// The result of taking a slot.
 pub(crate) enum Slot {
     Taken,
     Full(Fires),
@@ -46,7 +46,7 @@ impl State {
         }
     }
 
-    /// A place that neither a message, a launcher nor a claim has.
+    /// A place that no message, launcher or claim uses.
     pub(crate) fn send(&mut self, fire: usize) {
         let revision = self.runs[fire].map_or(self.clock.revision, |run| run.revision);
         let is_free = |place: &usize| {
@@ -163,7 +163,7 @@ impl State {
         self.clock.active = self.clock.active.without(fire);
     }
 
-    /// Frees the slots of runs that have ended, except one's own. `true`: one was freed.
+    /// Frees the slots of runs that have ended, except one's own. `true` if one was freed.
     pub(crate) fn free_ended(&mut self, holders: Fires, me: usize) -> bool {
         let ended: Vec<_> =
             holders.iter().filter(|holder| *holder != me && self.has_ended(*holder)).collect();
@@ -171,7 +171,7 @@ impl State {
         !ended.is_empty()
     }
 
-    /// Whether it is a run's turn, by the clock as it was read and the runs as they are.
+    /// Whether it is a run's turn, by the clock as it was read and the current runs.
     pub(crate) fn is_turn(
         &self,
         me: usize,
@@ -184,7 +184,7 @@ impl State {
         !before_me && active.without(me).count() < max
     }
 
-    /// The waiting run whose turn comes next behind `ended`.
+    /// The waiting run whose turn is next after `ended`.
     pub(crate) fn next_queued(&self, clock: &Clock, ended: usize) -> Option<usize> {
         let from = clock.last_claimed.map_or(ended, |last| last.min(ended));
         (from..self.runs.len()).find(|fire| self.status(*fire) == Some(Status::Queued))

@@ -1,4 +1,4 @@
-//! The tick, as in `tick.rs` and `emit.rs`: plan, put, send, advance.
+//! The tick, as in `tick/mod.rs` and `fires/emit.rs`: plan, put, send, advance.
 
 use crate::scenario::Mutation;
 use crate::state::{Clock, Fires, State, Tick};
@@ -10,7 +10,7 @@ const WHO: &str = "tick";
 impl Steps<'_> {
     pub(crate) fn ticks(&mut self) {
         let places = self.state.ticks.len() - self.scenario.ticks..self.state.ticks.len();
-        // Ticks at rest are alike: one of them begins.
+        // Idle ticks are interchangeable: one of them begins.
         if let Some(idle) = places.clone().find(|place| self.state.ticks[*place].is_none()) {
             self.plan(idle);
         }
@@ -28,7 +28,7 @@ impl Steps<'_> {
         }
     }
 
-    /// The look-ahead ends behind any of the fires.
+    /// The look-ahead may end after any of the fires.
     fn plan_by(&mut self, place: usize, clock: Clock, what: &'static str) {
         if clock.paused {
             return;

@@ -1,7 +1,7 @@
-//! Lives of the whole system, one a seed, each judged by the checker; then the protocol broken on
-//! purpose, to see that the checker notices.
+//! Lives of the whole system, one per seed, each judged by the checker; then the protocol broken on
+//! purpose, to show that the checker notices.
 //!
-//! `make sim SEEDS=20000` lives more of them, `make sim SEED=1234` one, with its trace.
+//! `make sim SEEDS=20000` runs more of them, `make sim SEED=1234` one, with its trace.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -14,9 +14,9 @@ use belfry_tests::sim::{self, Mutation, Outcome};
 
 /// Lives in `make test`.
 const SEEDS: u64 = 500;
-/// A mutation must be noticed within so many lives.
+/// A mutation must be noticed within this many lives.
 const SEEDS_OF_A_MUTATION: u64 = 150;
-/// Lives between two lines of a long run.
+/// Lives between two progress lines of a long run.
 const PROGRESS: u64 = 1000;
 
 fn main() -> ExitCode {
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
         arguments.get(place + 1)
     };
     let number = |name: &str| given(name).and_then(|text| text.parse::<u64>().ok());
-    // A filter for tests of other names, or a question which tests there are.
+    // The test harness was called with a filter for other tests, or to list the tests.
     let ours = ["--seed", "--seeds", "--mutations", "sim"];
     let is_ours = |argument: &String| ours.contains(&argument.as_str());
     if !arguments.is_empty() && !arguments.iter().any(is_ours) {
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     if is_same && is_kept && is_noticed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// One life, told.
+/// One life, with its trace.
 fn replay(seed: u64, mutation: Option<Mutation>) -> ExitCode {
     let outcome = sim::run(seed, mutation, true);
     for line in &outcome.trace {
@@ -63,18 +63,18 @@ fn replay(seed: u64, mutation: Option<Mutation>) -> ExitCode {
     if outcome.violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// A seed lives the same life twice, or a failure could not be replayed.
+/// The same seed must give the same life twice, or a failure could not be replayed.
 fn lives_alike(seed: u64) -> bool {
     let (one, other) = (sim::run(seed, None, true), sim::run(seed, None, true));
     let same = one.trace == other.trace;
     if !same {
         let differs = one.trace.iter().zip(&other.trace).find(|(one, other)| one != other);
-        println!("seed {seed} lived two lives: {differs:?}");
+        println!("seed {seed} gave two different lives: {differs:?}");
     }
     same
 }
 
-/// What all lives came to.
+/// The totals over all lives.
 #[derive(Default)]
 struct Sums {
     lives: u64,
@@ -150,7 +150,7 @@ fn notices_mutations() -> bool {
     all.iter().all(|noticed| *noticed)
 }
 
-/// The first seed whose life a mutation spoils, and how.
+/// The first seed at which a mutation causes a violation, and the violation.
 fn notice(mutation: Mutation) -> Option<(u64, Violation)> {
     let next = AtomicU64::new(1);
     let is_found = AtomicBool::new(false);
@@ -174,7 +174,7 @@ fn notice(mutation: Mutation) -> Option<(u64, Violation)> {
     found.into_inner().unwrap()
 }
 
-/// A life; one that panics is a violation of its own.
+/// Runs a life; a panic counts as a violation.
 fn live(seed: u64, mutation: Option<Mutation>) -> Outcome {
     catch_unwind(AssertUnwindSafe(|| sim::run(seed, mutation, false))).unwrap_or_else(|_| {
         let what = format!("seed {seed} panicked");

@@ -1,5 +1,5 @@
-//! A soak: the whole system on the embedded services over real sockets, in real time, holds a rate of
-//! fires while calls fail, and the checker judges what is left.
+//! A soak: the whole system on the embedded services over real sockets, in real time, holds a rate
+//! of fires while calls fail, and the checker judges the resulting records.
 //!
 //! `make soak MINUTES=2 RATE=50`
 
@@ -21,13 +21,13 @@ use belfry_time::{SystemTime, Time};
 use chrono::{DateTime, Duration, Utc};
 use serde_json::{Value, json};
 
-/// Calls of the functions in a thousand that fail.
+/// How many in a thousand calls of the functions fail.
 const FAULTS: u32 = 10;
-/// Launches in a hundred that the executor refuses for now.
+/// How many in a hundred launches the executor refuses for now.
 const REFUSALS: u32 = 1;
-/// A fire that starts later is late.
+/// A fire that starts later than this is late.
 const LATE: Duration = Duration::seconds(1);
-/// Longer than recovery needs to make good the last loss.
+/// Longer than recovery needs to recover the last loss.
 const LONGEST_END: Duration = Duration::minutes(8);
 
 #[tokio::main]
@@ -161,7 +161,7 @@ fn drift(call: &Call) -> Duration {
 fn given(name: &str) -> Option<String> {
     match name {
         "SIGNING_KEY" => Some("a key for the soak".to_owned()),
-        // Losses are made good while one watches.
+        // Short, so that losses are recovered during the soak.
         "LOST_AFTER_S" => Some("60".to_owned()),
         _ => None,
     }
@@ -181,7 +181,7 @@ fn definition(end_at: DateTime<Utc>, number: i64) -> Definition {
     }
 }
 
-/// Accepts most, and remembers all.
+/// Accepts most launches, and records all.
 fn answerer(
     calls: Arc<Mutex<Vec<Call>>>,
 ) -> impl Fn(&belfry_tests::Launch) -> (u16, String) + Send + Sync {
@@ -198,7 +198,7 @@ fn answerer(
             answer: if refused { Answer::Refused } else { Answer::Accepted },
             tracked: false,
         });
-        if refused { (503, "not now".to_owned()) } else { (200, "{}".to_owned()) }
+        if refused { (503, "refused for now".to_owned()) } else { (200, "{}".to_owned()) }
     }
 }
 
