@@ -1,4 +1,5 @@
-//! Who may do what: every route, asked by everybody, through the gateway with real tokens.
+//! Who may do what: every route, requested by every kind of caller, through the gateway with real
+//! tokens.
 
 use belfry_engine::api::http::access::Gate;
 use belfry_engine::api::http::openapi::{OPERATIONS, Operation};
@@ -10,7 +11,7 @@ use belfry_tests::door::{Door, read};
 use belfry_tests::world::SCOPES;
 use belfry_tests::{Launch, World};
 
-/// Something of ann's: a schedule, a run of it that its executor has, and a backfill.
+/// What ann has: a schedule, a run of it that its executor has, and a backfill.
 struct Subject {
     schedule: String,
     backfill: String,
@@ -18,7 +19,7 @@ struct Subject {
     run_token: String,
 }
 
-/// A request of a route.
+/// A request to a route.
 struct Ask {
     path: String,
     body: Value,
@@ -26,7 +27,7 @@ struct Ask {
     stranger: u16,
 }
 
-/// How each route is asked. A new route has no answer here, and fails the matrix.
+/// The request for each route. A new route has no entry here, and fails the matrix.
 fn ask(route: &Operation, subject: &Subject, fresh: &str) -> Ask {
     let schedule = json!({"workflow_id": "tracked", "cron_expr": "0 9 * * *"});
     let (body, stranger) = match (route.method, route.path) {
@@ -36,7 +37,7 @@ fn ask(route: &Operation, subject: &Subject, fresh: &str) -> Ask {
             | "/overview" | "/sets",
         ) => (Value::Null, 200),
         ("GET", "/sets/{set}") => (Value::Null, 404),
-        // Everybody has sets of their own.
+        // Every owner has sets of their own.
         ("PUT", "/sets/{set}") | ("POST", "/sets/{set}/plan") => (json!({"schedules": []}), 200),
         ("PUT" | "DELETE", "/sets/{set}/members/{schedule_id}") => (Value::Null, 404),
         ("POST", "/schedules/bulk") => (json!({"action": "pause", "tag": "none"}), 200),
@@ -47,7 +48,7 @@ fn ask(route: &Operation, subject: &Subject, fresh: &str) -> Ask {
         ("GET" | "DELETE", "/schedules/{schedule_id}/backfills/{backfill_id}") => {
             (Value::Null, 404)
         }
-        // Everybody has a schedule of their own at a trigger, but not of ann's workflow.
+        // Every owner has a schedule of their own at a trigger, but not with ann's workflow.
         ("PUT", "/workflows/{workflow_id}/triggers/{node_id}/schedule") => {
             (json!({"cron_expr": "0 9 * * *"}), 422)
         }
@@ -58,7 +59,7 @@ fn ask(route: &Operation, subject: &Subject, fresh: &str) -> Ask {
             (Value::Null, 404)
         }
         ("GET", "/workflows/{workflow_id}/versions") => (Value::Null, 404),
-        // A stranger may make schedules, but not of ann's workflow.
+        // A stranger may create schedules, but not with ann's workflow.
         ("POST", "/schedules") => (schedule, 422),
         ("POST", "/schedules/validate") => (json!({"cron_expr": "0 9 * * *"}), 200),
         ("GET" | "DELETE", "/schedules/{schedule_id}") => (Value::Null, 404),
@@ -81,7 +82,7 @@ fn ask(route: &Operation, subject: &Subject, fresh: &str) -> Ask {
             (json!({"target": {"kind": "lambda", "function": "f"}}), 404)
         }
         ("GET", "/workflows/{workflow_id}/versions/{version}") => (Value::Null, 404),
-        _ => panic!("say how {} {} is asked", route.method, route.path),
+        _ => panic!("add a request for {} {}", route.method, route.path),
     };
     let version = if route.method == "PUT" { fresh } else { "1" };
     let path = route
@@ -199,7 +200,7 @@ async fn every_route_lets_in_whom_it_should_and_nobody_else() {
         let after = world.ok("GET", &format!("/schedules/{}", one.schedule), &Value::Null).await;
         assert_eq!(before, after, "{} {} changed something", route.method, route.path);
 
-        // Those who may: each with a schedule and a run of their own to spoil.
+        // Those who may: each with a schedule and a run of their own to change.
         let two = subject(&world, format!("two-{place}")).await;
         for (who, token, subject, fresh) in [("owner", &ann, one, "2"), ("admin", &root, two, "3")]
         {
@@ -249,7 +250,7 @@ async fn nothing_a_caller_sends_makes_it_somebody() {
     }
     let answer = door.ask(Some(&good), "GET", "/schedules/report", &Value::Null, &[]).await;
     assert_eq!(answer.status(), 200);
-    // A token names its bearer, whatever else the request says.
+    // The token identifies the caller, whatever else the request says.
     let bob = door.token("bob", SCOPES, |_| {});
     let headers = [("x-sub", "ann"), ("x-amzn-request-context", claims)];
     let answer = door.ask(Some(&bob), "GET", "/schedules/report", &forged, &headers).await;
@@ -289,12 +290,12 @@ async fn an_executor_reports_with_the_token_of_its_run_and_of_no_other() {
     let headers = [("belfry-run-token", one.run_token.as_str())];
     let (status, run) = read(door.ask(None, "POST", &path, &body, &headers).await).await;
     assert_eq!((status, &run["status"]), (200, &json!("SUCCESS")));
-    // It opens nothing else.
+    // The run token allows nothing else.
     for path in [format!("/runs/{}", one.run), format!("/schedules/{}", one.schedule)] {
         let answer = door.ask(Some(&one.run_token), "GET", &path, &Value::Null, &headers).await;
         assert_eq!(answer.status(), 401);
     }
-    // Who is not waited for gets none.
+    // A run whose executor is not waited for gets no token.
     world.schedule("plain", "0 9 * * *", &json!({})).await;
     world.ok("POST", "/schedules/plain/trigger", &Value::Null).await;
     world.deliver().await;
@@ -321,7 +322,7 @@ async fn a_workflow_is_its_first_publishers_and_an_admins() {
     assert_eq!(call("ann", "PUT", "/schedules/anns", &schedule).await.0, 201);
     assert_eq!(call("root admin", "PUT", "/workflows/pipeline/versions/2", &version).await.0, 201);
     assert_eq!(call("root admin", "PUT", "/schedules/roots", &schedule).await.0, 201);
-    // What an admin changes stays its owner's, who can go on changing it.
+    // What an admin changes still belongs to its owner, who can go on changing it.
     let patch = json!({"name": "by an admin"});
     assert_eq!(call("root admin", "PATCH", "/schedules/anns", &patch).await.0, 200);
     let seen = call("ann", "GET", "/schedules/anns", &Value::Null).await.1;

@@ -1,4 +1,4 @@
-//! Schedules addressed by trigger node, many at once, and pages that stay whole.
+//! Schedules addressed by trigger node, many at once, and consistent pages.
 
 use belfry_tests::World;
 use chrono::Duration;
@@ -35,7 +35,7 @@ async fn a_trigger_node_has_one_schedule_which_is_like_any_other() {
         .await;
     assert_ne!(other["schedule_id"], made["schedule_id"]);
 
-    // The same trigger of somebody else is somebody else's schedule.
+    // The same trigger of another owner is another schedule.
     assert_eq!(world.call_as(Some("root admin"), "GET", TRIGGER, &Value::Null, &[]).await.0, 404);
     let body = json!({"cron_expr": "0 9 * * *"});
     let (status, theirs) = world.call_as(Some("root admin"), "PUT", TRIGGER, &body, &[]).await;
@@ -134,7 +134,7 @@ async fn a_bulk_change_names_what_it_is_about() {
     let body = json!({"action": "pause", "tag": "team"});
     let bob = world.call_as(Some("bob"), "POST", "/schedules/bulk", &body, &[]).await.1;
     assert_eq!(bob["matched"], 0);
-    // A schedule of this name could not be asked for.
+    // A schedule of this name could not be requested.
     let named = json!({"schedule_id": "bulk", "workflow_id": "w", "cron_expr": "0 9 * * *"});
     assert_eq!(world.call("POST", "/schedules", &named).await.0, 422);
 }
@@ -190,7 +190,7 @@ async fn pages_of_runs_and_changes_neither_repeat_nor_lose_while_others_are_adde
             world.ok("POST", "/schedules/report/trigger", &Value::Null).await;
             world.pass(Duration::seconds(10)).await;
         }
-        // A run by hand comes before those that are planned ahead, and may be seen too.
+        // A run by hand comes before those that are planned ahead, and may also appear.
         let old: Vec<_> = seen.iter().filter(|item| expected.contains(item)).cloned().collect();
         assert_eq!(old, expected, "{kind}");
         let mut unique: Vec<_> = seen.iter().map(ToString::to_string).collect();

@@ -1,13 +1,13 @@
-//! A message comes up to a second early: its schedule is read while there is time, and whatever is
-//! changed until the claim is obeyed all the same.
+//! A message arrives up to a second early: the launcher reads its schedule meanwhile, and obeys
+//! every change made until the claim.
 
 use belfry_tests::World;
 use chrono::Duration;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-/// Brings the fires of some schedules to the launcher half a second early. It has read what it reads
-/// ahead, and waits.
+/// Delivers the fires of some schedules to the launcher half a second early. It has read their
+/// schedules ahead, and waits.
 async fn early(names: &[&str], more: &Value) -> (World, JoinHandle<()>) {
     let world = World::new().await;
     world.time.advance(Duration::milliseconds(500));
@@ -24,7 +24,7 @@ async fn early(names: &[&str], more: &Value) -> (World, JoinHandle<()>) {
     (world, delivery)
 }
 
-/// Lets the second of the fires come.
+/// Moves to the second of the fires.
 async fn on_time(world: &World, delivery: JoinHandle<()>) {
     world.time.set(world.fire("any", "00:01:00").run_at);
     delivery.await.unwrap();
@@ -34,7 +34,7 @@ fn reads(world: &World) -> usize {
     world.meter.requests().get("BatchGetItem").copied().unwrap_or(0)
 }
 
-/// A launch alone claims by another call than launches of one batch.
+/// A single launch is claimed by another call than the launches of a batch.
 const CROWDS: [&[&str]; 2] = [&["report"], &["report", "another", "third"]];
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,4 @@
-//! The API says what is wrong by field, and shows callers only what is theirs.
+//! The API names the field that is wrong, and shows callers only what is theirs.
 
 use chrono::Duration;
 use serde_json::{Value, json};
@@ -141,7 +141,7 @@ async fn a_list_is_paged_and_filtered() {
             Some(next) => cursor = format!("&cursor={next}"),
             None => break,
         }
-        // Somebody makes a schedule behind the page: nothing is repeated or hidden.
+        // A schedule is created before the page's cursor: nothing is repeated or hidden.
         world.schedule("a-new-one", "0 9 * * *", &json!({})).await;
     }
     assert_eq!(seen, (0..60).map(|n| format!("s{n:02}")).collect::<Vec<_>>());

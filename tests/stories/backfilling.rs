@@ -1,10 +1,10 @@
-//! Backfills: the fires of a time gone by, run now.
+//! Backfills: the fires of a past time range, run now.
 
 use belfry_tests::World;
 use chrono::Duration;
 use serde_json::{Value, json};
 
-/// A schedule made at noon that fires at every full hour.
+/// A schedule created at noon that fires at every full hour.
 async fn at_noon(more: &Value) -> World {
     let world = World::new().await;
     world.pass_without_ticks(Duration::hours(12)).await;
@@ -113,7 +113,7 @@ async fn what_ran_by_itself_is_not_run_again_unless_asked() {
         )
     );
     let launched = hours(&world);
-    assert_eq!(launched, ["01", "02", "05"], "a dry run runs nothing");
+    assert_eq!(launched, ["01", "02", "05"], "a dry run starts nothing");
     backfill(&world, &body).await;
     world.deliver().await;
     assert_eq!(hours(&world)[3..], ["03", "04"], "only what was missed");

@@ -1,5 +1,4 @@
-//! Many fires at once: what is written together is written in few calls, and costs what it would
-//! cost alone.
+//! Many fires at once: they are written in few calls, and each costs the same as alone.
 
 use belfry_engine::cloud::message::{self, Message};
 use belfry_engine::cloud::store::Claim;
@@ -44,8 +43,8 @@ async fn a_launcher_claims_and_records_the_runs_of_a_batch_together() {
     assert_eq!(world.executor.launches().len(), DUE);
     let requests = world.meter.requests();
     let count = |name: &str| requests.get(name).copied().unwrap_or(0);
-    // Two messages, of 25 and of 5, come in one batch: they are read at once, claimed at once, and
-    // those that end at once are recorded at once.
+    // Two messages, of 25 and of 5 fires, come in one batch: they are read together, claimed
+    // together, and those that end at launch are recorded together.
     assert_eq!(count("DeleteMessageBatch"), 1, "{requests:?}");
     assert_eq!(count("BatchGetItem"), 2, "{requests:?}");
     assert!((4..8).contains(&count("BatchExecuteStatement")), "{requests:?}");
@@ -100,7 +99,8 @@ async fn a_fire_that_fails_comes_again_alone_and_the_others_of_its_message_do_no
     }
     let requests = world.meter.requests();
     let count = |name: &str| requests.get(name).copied().unwrap_or(0);
-    // Sent apart by its first failure; then it is a message of its own, which is hidden.
+    // Its first failure separates it: then it has a message of its own, which is invisible for a
+    // while.
     assert_eq!(count("SendMessageBatch"), 1, "{requests:?}");
     assert_eq!(count("ChangeMessageVisibility"), 1, "{requests:?}");
     assert_eq!(world.next_message_at(), None, "no message is left");
@@ -112,7 +112,7 @@ async fn a_launcher_that_died_with_many_fires_is_replaced_and_none_runs_twice() 
     world.tick().await;
     world.pass_without_ticks(Duration::seconds(50)).await;
     world.time.advance(Duration::seconds(10));
-    // It claimed some of them, launched none and was never heard of again.
+    // The launcher claimed some of them, launched none and died.
     let messages = world.mapping.receive(0).await;
     assert_eq!(messages.len(), 2);
     let holder = messages[0].message_id().unwrap();

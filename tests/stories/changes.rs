@@ -1,5 +1,5 @@
-//! The change log: who did what, when, from where, what it was before; and nothing of it is ever
-//! written over.
+//! The change log: who did what, when, from where, and what it was before; entries are never
+//! overwritten.
 
 use belfry_tests::World;
 use chrono::Duration;
@@ -27,7 +27,7 @@ async fn every_write_is_in_the_log_and_stays_as_it_was_written() {
         world.ok(method, path, body).await;
         let now = log().await;
         assert_eq!(now.len(), known.len() + 1, "{verb}: {now:#?}");
-        assert_eq!(now[..known.len()], known[..], "{verb} wrote over what was there");
+        assert_eq!(now[..known.len()], known[..], "{verb} overwrote an entry");
         let entry = now.last().unwrap();
         assert_eq!((&entry["verb"], &entry["by"]), (&json!(verb), &json!("ann")));
         assert_eq!(entry["from"], json!({"ip": "127.0.0.1", "user_agent": "story"}));
@@ -40,7 +40,7 @@ async fn every_write_is_in_the_log_and_stays_as_it_was_written() {
     assert_eq!(runs.len(), 2);
     assert_ne!(runs[0], runs[1]);
 
-    // One request is one entry, however often it is asked, and a page goes on behind it.
+    // A repeated request makes one entry, and a page continues after it.
     let key = [("idempotency-key", "order-7")];
     for _ in 0..3 {
         let path = "/schedules/report/trigger";
@@ -61,7 +61,7 @@ async fn every_write_is_in_the_log_and_stays_as_it_was_written() {
     }
     paged.reverse();
     assert_eq!(paged, now);
-    // Runs by hand change nothing about the fires that are expected.
+    // Runs by hand do not change the expected fires.
     world.pass(Duration::hours(24)).await;
     let ledger = world.ok("GET", "/schedules/report/ledger", &Value::Null).await;
     assert_eq!((&ledger["expected"], &ledger["unexplained"]), (&json!(1), &json!([])), "{ledger}");

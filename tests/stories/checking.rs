@@ -1,4 +1,4 @@
-//! The daily self-check: lost fires are seen, and clocks that drifted are brought back.
+//! The daily self-check: lost fires are detected, and clocks that drifted are corrected.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use belfry_engine::app::App;
@@ -17,7 +17,7 @@ async fn lose_run(world: &World, schedule: &str, run_at: &str) {
     delete.key("schedule_id", text(schedule)).key("run_at", text(run_at)).send().await.unwrap();
 }
 
-/// Takes attributes away from a clock, as no code of ours should.
+/// Removes attributes from a clock, as the code never does.
 async fn spoil_clock(world: &World, schedule: &str, remove: &str) {
     let client = aws_sdk_dynamodb::Client::new(&world.services.sdk());
     let update = client.update_item().table_name(&world.app.settings.schedules_table);
@@ -85,7 +85,7 @@ async fn a_workflow_that_is_gone_is_a_warning_and_a_failed_run() {
     delete.key("workflow_id", text("w")).key("version", version).send().await.unwrap();
     let schedule = world.ok("GET", "/schedules/s", &Value::Null).await;
     assert_eq!(schedule["warnings"][0]["code"], "missing_workflow");
-    // A warm launcher knows the version still; one that starts now does not.
+    // A warm launcher still has the version cached; a new one does not.
     let sdk = world.services.sdk();
     let time = std::sync::Arc::new(world.time.clone());
     let mut app = App::new(&sdk, world.app.settings.clone(), time);

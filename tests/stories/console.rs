@@ -12,7 +12,7 @@ async fn a_list_tells_what_became_of_recent_runs_if_asked() {
     world.pass(Duration::seconds(65)).await;
     let list = world.ok("GET", "/schedules?recent=4", &Value::Null).await;
     let [report, silent] = list["items"].as_array().unwrap().as_slice() else { panic!("{list}") };
-    // Fires planned ahead are not among them.
+    // Fires planned ahead are not included.
     assert_eq!(report["recent"], json!(["SUCCESS", "SUCCESS", "SUCCESS", "SUCCESS"]));
     assert_eq!(
         (&report["last_status"], &report["stats"]["success_rate"]),
@@ -48,11 +48,11 @@ async fn an_overview_tells_what_is_coming_and_what_went_wrong() {
     assert_eq!(failures[0]["run_id"], "report@2026-01-01T00:02:20Z");
     assert!(failures[0]["error"].is_string() && failures[0]["status"] == "FAILED");
 
-    // Nobody ticks: what should have come is due.
+    // No tick runs, so the fires become due.
     world.pass_without_ticks(Duration::minutes(10)).await;
     let late = world.ok("GET", "/overview", &Value::Null).await;
     assert!(late["due_now"].as_u64().unwrap() >= 1, "{late}");
-    // They come too late, and nothing is caught up.
+    // They come too late, and the catch-up policy is none.
     world.tick().await;
     let after = world.ok("GET", "/overview", &Value::Null).await;
     assert!(after["recovery"]["missed"].as_u64().unwrap() > 10, "{}", after["recovery"]);

@@ -16,7 +16,7 @@ async fn units(policy: &str, completion: &str) -> f64 {
     let payload = "x".repeat(100 * 1024);
     let more = json!({"workflow_id": "t", "overlap_policy": policy, "payload": payload,
         "name": "n".repeat(200), "timezone": "America/Argentina/ComodRivadavia"});
-    // One fire a tick, the dearest case: fires that share a tick share its advance.
+    // One fire per tick, the most expensive case: fires that share a tick share its advance.
     world
         .schedule("a-schedule-with-a-long-name-as-generated-ones-have", "0 */10 * * * *", &more)
         .await;
@@ -72,7 +72,7 @@ async fn a_tick_over_a_hundred_thousand_idle_schedules_makes_the_same_requests()
     assert_eq!(requests[0], requests[1]);
 }
 
-/// Clocks that are due in a month, written behind the SDK's back to save time.
+/// Clocks that are due in a month, written straight to the database to save time.
 fn idle_schedules(world: &World, count: usize) {
     let text = |value: &str| AttributeValue::S(value.to_owned());
     let number = |value: &str| AttributeValue::N(value.to_owned());

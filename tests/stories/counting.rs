@@ -1,4 +1,4 @@
-//! The units of the cost ledger, counted anew on the embedded services.
+//! The units of the cost model, counted again on the embedded services.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, Write};
@@ -15,10 +15,10 @@ use belfry_tests::World;
 use chrono::Duration;
 use serde_json::{Value, json};
 
-/// As long as generated ones are.
+/// As long as generated ids are.
 const SCHEDULE: &str = "a-schedule-with-a-long-name-as-generated-ones-have";
 
-/// A world with a schedule that fires every ten minutes, two of whose fires are behind it.
+/// A world with a schedule that fires every ten minutes, after its first two fires.
 async fn world_with(overlap: Overlap, completion: Completion, payload_bytes: usize) -> World {
     let world = World::new().await;
     let target = json!({"kind": "http", "url": world.executor.url});
@@ -29,7 +29,7 @@ async fn world_with(overlap: Overlap, completion: Completion, payload_bytes: usi
         "name": "n".repeat(200), "timezone": "America/Argentina/ComodRivadavia",
     });
     world.schedule(SCHEDULE, "0 */10 * * * *", &more).await;
-    // The first check of the day is no fire's.
+    // The first check of the day belongs to no fire.
     world.recover().await;
     for _ in 0..2 {
         live_a_fire(&world, completion).await;
@@ -37,7 +37,7 @@ async fn world_with(overlap: Overlap, completion: Completion, payload_bytes: usi
     world
 }
 
-/// Ten minutes with one fire, step by step. Answers with what each step consumed.
+/// Ten minutes with one fire, step by step. Returns what each step consumed.
 async fn live_a_fire(world: &World, completion: Completion) -> BTreeMap<&'static str, Step> {
     let mut steps = BTreeMap::new();
     world.pass_without_ticks(Duration::minutes(9)).await;
@@ -63,7 +63,7 @@ struct Step {
 }
 
 impl Step {
-    /// What was counted since the last step.
+    /// The units counted since the last step.
     fn of(world: &World) -> Step {
         let units = units(world);
         let requests = world.meter.requests();
@@ -76,7 +76,7 @@ fn units(world: &World) -> Capacity {
     Capacity { reads: world.meter.read_units(), writes: world.meter.write_units() }
 }
 
-/// A capacity less another.
+/// The difference of two capacities.
 fn less(all: Capacity, some: Capacity) -> Capacity {
     all + some * -1.0
 }
@@ -106,7 +106,7 @@ async fn a_fire_consumes_what_the_cost_ledger_says() {
                 assert_eq!(recovery, told.recovery, "{case}, recovery");
                 let sent = steps["tick"].requests["SendMessageBatch"];
                 let deleted = steps["launch"].requests["DeleteMessageBatch"];
-                // And a receive that brings it.
+                // And a receive that delivers it.
                 assert_eq!((sent + deleted + 1) as f64, units::MESSAGES, "{case}");
                 println!("units of a fire, {case} bytes: {:?}", told.total());
             }
@@ -140,7 +140,7 @@ async fn the_daily_check_consumes_what_the_cost_ledger_says() {
         let fires = 1440 / every;
         for _ in 0..fires {
             world.pass_without_ticks(Duration::minutes(every - 1)).await;
-            // Each of them sweeps two hours at most.
+            // Each of them sweeps at most two hours.
             for _ in 0..=every / 120 {
                 world.recover().await;
             }
@@ -151,7 +151,7 @@ async fn the_daily_check_consumes_what_the_cost_ledger_says() {
         let idle = units::idle_recovery(f64::from(world.app.settings.due_shards));
         world.meter.reset();
         assert_eq!(world.recover().await["checked"]["schedules"], 1);
-        // The list of schedules, a half for hundreds of them, and a bookmark.
+        // The list of schedules, half a unit for hundreds of them, and a bookmark.
         let shared = Capacity { reads: 0.5, writes: 1.0 };
         let check = less(less(units(&world), idle), shared);
         println!("units of the daily check of a schedule, {fires} fires: {check:?}");
@@ -161,7 +161,7 @@ async fn the_daily_check_consumes_what_the_cost_ledger_says() {
     }
 }
 
-/// What an item is to DynamoDB: the bytes of its names and values.
+/// An item's size in DynamoDB: the bytes of its names and values.
 fn size(item: &HashMap<String, AttributeValue>) -> usize {
     item.iter().map(|(name, value)| name.len() + size_of_value(value)).sum()
 }
@@ -205,7 +205,7 @@ async fn runs_and_schedules_are_as_large_as_the_cost_ledger_says() {
             for keys in keys {
                 let mut entry = item.clone();
                 entry.retain(|name, _| keys.contains(&name.as_str()));
-                // Whatever lacks a key of an index is not in it.
+                // An item without a key attribute of an index is not in the index.
                 if entry.len() == keys.len() {
                     sizes.entry(index).or_default().push(size(&entry));
                 }
@@ -226,7 +226,7 @@ async fn runs_and_schedules_are_as_large_as_the_cost_ledger_says() {
     close(sizes["schedule index"].iter().sum(), units::SCHEDULE_INDEX_BYTES);
 }
 
-/// Metric lines of the one story that looks at them.
+/// Metric lines of the one story that reads them.
 static METRICS: Mutex<Vec<Value>> = Mutex::new(Vec::new());
 
 /// Counts the bytes of a log.
@@ -244,7 +244,7 @@ impl Write for Counter {
     }
 }
 
-/// On one thread, so that what it logs is its own.
+/// On one thread, so that it counts only its own log lines.
 #[tokio::test]
 async fn functions_log_and_measure_as_much_as_the_cost_ledger_says() {
     let world = world_with(Overlap::Skip, Completion::OnLaunch, 2).await;
@@ -255,8 +255,8 @@ async fn functions_log_and_measure_as_much_as_the_cost_ledger_says() {
     let counter = Counter::default();
     let writer = counter.clone();
     let subscriber = log::to(move || writer.clone(), "info");
-    // While there is but one subscriber, tracing asks the thread at hand for it, and what another
-    // story's thread logs first would be silent here too.
+    // While there is only one subscriber, tracing asks the current thread for it, and a log line
+    // first emitted on another story's thread would be disabled here too.
     let _second = tracing::Dispatch::new(tracing::subscriber::NoSubscriber::default());
     let _guard = tracing::subscriber::set_default(subscriber);
     let taken = || {
@@ -287,7 +287,7 @@ async fn functions_log_and_measure_as_much_as_the_cost_ledger_says() {
     assert_eq!(seen.len() as f64, units::METRICS, "{seen:#?}");
     let told: BTreeSet<_> = metrics::METRICS.iter().map(|name| name.as_str().to_owned()).collect();
     let seldom: Vec<_> = told.difference(&seen).collect();
-    assert_eq!(seldom, ["schedules_failing"], "a metric is billed in the hours it is told");
+    assert_eq!(seldom, ["schedules_failing"], "a metric is billed in the hours it is reported");
     let close = |counted: usize, told: f64| {
         assert!(counted as f64 <= told && counted as f64 > 0.85 * told, "{counted} {told}");
     };

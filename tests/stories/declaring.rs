@@ -30,7 +30,7 @@ async fn a_declared_schedule_belongs_to_its_set_whoever_changes_it() {
     assert!(made.created);
     assert_eq!(made.schedule["set"], "billing");
 
-    // By hand it can be changed like any other, and not be moved to another set.
+    // By hand it can be changed like any other, but not moved to another set.
     let by_hand = json!({"workflow_id": "w", "cron_expr": "0 3 * * *", "set": "elsewhere"});
     let put = world.ok("PUT", "/schedules/nightly", &by_hand).await;
     assert_eq!((&put["set"], &put["cron_expr"]), (&json!("billing"), &json!("0 3 * * *")));
@@ -41,7 +41,7 @@ async fn a_declared_schedule_belongs_to_its_set_whoever_changes_it() {
     let members = app.store.members("ann", Some(&billing)).await.unwrap();
     assert_eq!(members, [(billing.clone(), id.clone())]);
 
-    // Declaring it anew brings back its definition and leaves the pause alone.
+    // Declaring it again restores its definition and leaves the pause alone.
     let again = declare::declare(app, &ann, &billing, &id, &body("0 2 * * *"), None).await.unwrap();
     assert_eq!(again.schedule["cron_expr"], "0 2 * * *");
     assert_eq!(again.schedule["status"], "paused");
@@ -49,7 +49,7 @@ async fn a_declared_schedule_belongs_to_its_set_whoever_changes_it() {
     let again = declare::declare(app, &ann, &billing, &id, &resumed, None).await.unwrap();
     assert_eq!(again.schedule["status"], "active");
 
-    // One who saw an older revision loses nothing of what came since.
+    // A caller with an older revision overwrites no later change.
     let stale = declare::declare(app, &ann, &billing, &id, &body("0 4 * * *"), Some(1)).await;
     assert!(matches!(stale, Err(Refusal::Stale { current: 5 })), "{:?}", stale.err());
     let stale = declare::withdraw(app, &ann, &billing, &id, Some(1)).await;
@@ -73,7 +73,7 @@ async fn what_a_set_does_not_own_it_does_not_touch() {
         assert!(matches!(refused, Err(Refusal::Conflict(_))), "{:?}", refused.err());
         let refused = declare::withdraw(app, &ann, &billing, &id, None).await;
         assert!(matches!(refused, Err(Refusal::Conflict(_))), "{refused:?}");
-        // Not even an admin's set takes what is somebody else's.
+        // Not even an admin's set may take another owner's schedule.
         let admin = Caller { scopes: Scopes::parse("admin"), ..caller("root") };
         let refused = declare::declare(app, &admin, &billing, &id, &body("0 5 * * *"), None).await;
         assert!(matches!(refused, Err(Refusal::Conflict(_))), "{:?}", refused.err());

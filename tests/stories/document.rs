@@ -1,11 +1,11 @@
-//! The OpenAPI document and what is served: neither has a call that the other lacks.
+//! The OpenAPI document and the served routes: neither has an operation that the other lacks.
 
 use belfry_tests::World;
 use serde_json::{Value, json};
 
 const METHODS: [&str; 8] = ["GET", "PUT", "POST", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE"];
 
-/// A path of the document with something in its braces.
+/// A path of the document with its placeholders filled in.
 fn filled(path: &str) -> String {
     path.replace("{run_id}", "none@2026-01-01T00:00:00Z")
         .replace("{version}", "1")
@@ -39,7 +39,7 @@ async fn every_call_of_the_document_is_served_and_no_other() {
                     );
                     let (status, _) =
                         world.call_as(None, method, &filled(path), &Value::Null, &[]).await;
-                    // A run's own token is no matter of the gateway's.
+                    // The gateway does not check a run's own token.
                     let open = operation["security"] == json!([]) && !path.ends_with("/feedback");
                     assert_eq!(status != 401, open, "{call} without a token: {status}");
                 }
@@ -77,7 +77,7 @@ async fn the_vocabulary_has_words_for_every_field_of_an_answer() {
 async fn what_does_not_fit_dynamodb_is_refused_before_it_gets_there() {
     let world = World::new().await;
     world.schedule("report", "0 9 * * *", &json!({})).await;
-    // A window that ends before it begins, and a cursor outside of its window.
+    // A window that ends before it begins, and a cursor outside its window.
     for query in [
         "from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z",
         "from=2026-01-02T00:00:00Z&cursor=2026-01-01T00:00:00Z",
@@ -97,7 +97,7 @@ async fn what_does_not_fit_dynamodb_is_refused_before_it_gets_there() {
     let (status, answer) =
         world.call("PUT", "/workflows/v/versions/1", &json!({"target": target})).await;
     assert_eq!((status, &answer["errors"][0]["field"]), (422, &json!("target.source")));
-    // The largest schedule there can be.
+    // The largest possible schedule.
     let long = |count: usize| "\u{10348}".repeat(count);
     let tags: serde_json::Map<_, _> =
         (0..50).map(|n| (format!("{}{n:02}", long(254)), json!(long(256)))).collect();

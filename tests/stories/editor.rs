@@ -1,4 +1,5 @@
-//! What an editor of schedules asks: presets, zones, what an expression means, what a save would do.
+//! The calls of a schedule editor: presets, zones, the meaning of an expression, and what a save
+//! would do.
 
 use belfry_tests::World;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! An acknowledged change is obeyed, and loses none of the fires both definitions have.
+//! An acknowledged change is obeyed, and loses none of the fires that both definitions have.
 
 use belfry_engine::cloud::store::Claim;
 use chrono::Duration;
@@ -161,7 +161,7 @@ async fn a_resume_catches_up_as_it_is_told_and_says_before_what_it_would_do() {
         (json!({"catchup": "once"}), 1),
         (json!({"catchup": "fire_immediately"}), 300),
         (json!({"catchup": "spread"}), 300),
-        // Its own policy.
+        // The schedule's own policy.
         (json!({}), 1),
     ] {
         let world = World::new().await;
@@ -177,7 +177,7 @@ async fn a_resume_catches_up_as_it_is_told_and_says_before_what_it_would_do() {
         assert_eq!(preview["first"], "2026-01-01T00:01:00Z");
         assert_eq!(preview["last"], "2026-01-01T05:00:00Z");
         let schedule = world.ok("GET", "/schedules/report", &Value::Null).await;
-        assert_eq!(schedule["status"], "paused", "a preview does nothing");
+        assert_eq!(schedule["status"], "paused", "a preview changes nothing");
 
         world.ok("POST", "/schedules/report/resume", &catchup).await;
         world.pass(Duration::minutes(3)).await;

@@ -4,7 +4,7 @@ use belfry_tests::World;
 use chrono::Duration;
 use serde_json::{Value, json};
 
-/// A world with a tracked run of `s` under way, and the body its executor was given.
+/// A world with a tracked run of `s` in progress, and the body its executor received.
 async fn under_way() -> (World, Value) {
     let world = World::new().await;
     let target = json!({"kind": "http", "url": world.executor.url});
@@ -77,5 +77,5 @@ async fn a_late_or_foreign_event_changes_nothing() {
     send(&world, &event).await;
     send(&world, &status_change(&json!({"metadata": {}}), "SUCCEEDED")).await;
     send(&world, &status_change(&body, "RUNNING")).await;
-    assert_eq!(world.next_message_at(), None, "every event was dealt with");
+    assert_eq!(world.next_message_at(), None, "every event was processed");
 }

@@ -163,7 +163,7 @@ async fn one_broken_schedule_never_stops_the_others() {
     assert_eq!(lost["warnings"][0]["code"], "unknown_zone");
     let log = world.ok("GET", "/schedules/old-zone/changes", &Value::Null).await;
     let verbs: Vec<_> = log["items"].as_array().unwrap().iter().map(|c| &c["verb"]).collect();
-    assert_eq!(verbs, ["zone_lost", "created"], "told once, however often the tick comes");
+    assert_eq!(verbs, ["zone_lost", "created"], "reported once, however often the tick runs");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -225,7 +225,7 @@ async fn a_tick_that_died_after_a_summary_loses_none_of_the_fires_behind_it() {
     assert_eq!(ledger["expected"], 400);
 }
 
-/// Writes an attribute of a stored clock, as no code of ours would.
+/// Writes an attribute of a stored clock, as the code never does.
 async fn spoil(world: &World, id: &str, attribute: &str, value: Value) {
     let request = json!({
         "TableName": "belfry-schedules",

@@ -78,7 +78,7 @@ async fn a_launcher_that_died_is_replaced_when_its_lease_is_over_and_cannot_writ
     world.schedule("report", "0 1 0 * * *", &json!({})).await;
     world.pass_without_ticks(Duration::minutes(1) - Duration::seconds(2)).await;
     world.time.advance(Duration::seconds(2));
-    // It received the message, claimed the run and was never heard of again.
+    // It received the message, claimed the run and died.
     let messages = world.mapping.receive(0).await;
     let holder = messages[0].message_id().unwrap().to_owned();
     let id = world.fire("report", "00:01:00");
@@ -199,7 +199,7 @@ async fn a_slot_whose_run_is_over_blocks_nobody() {
     let policy = json!({"overlap_policy": "skip"});
     world.schedule("report", "* * * * *", &policy).await;
     world.pass(Duration::minutes(1)).await;
-    // The launcher died between the outcome and giving the slot back.
+    // The launcher died between the outcome and the release of the slot.
     let stored = world.app.store.schedule(&world.id("report")).await.unwrap();
     let belfry_engine::cloud::store::Stored::Schedule(schedule) = stored else { panic!() };
     let ended = world.fire("report", "00:01:00");
@@ -246,13 +246,13 @@ async fn a_workflow_that_is_gone_fails_the_run_and_says_so() {
         "Key": {"workflow_id": {"S": "w"}, "version": {"N": "1"}},
     });
     world.services.database.delete_item(serde_json::from_value(request).unwrap()).unwrap();
-    // A launcher that is not warm: this one saw the workflow when the schedule was made.
+    // A cold launcher: this one cached the workflow when the schedule was created.
     let world = cold(world).await;
     world.pass(Duration::minutes(2)).await;
     assert_eq!(world.story("report").await, [row("00:01:00", "FAILED", "workflow_missing")]);
 }
 
-/// The same world with a launcher that remembers nothing.
+/// The same world with a launcher whose caches are empty.
 async fn cold(world: World) -> World {
     let sdk = world.services.sdk();
     let time = std::sync::Arc::new(world.time.clone());

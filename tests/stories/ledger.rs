@@ -1,4 +1,4 @@
-//! Every fire is explained, whatever happened to the schedule; and what was lost is found.
+//! Every fire is explained, whatever happened to the schedule; and lost fires are found.
 
 use belfry_core::run::{Run, Status, Trigger};
 use chrono::Duration;
@@ -10,7 +10,8 @@ async fn ledger(world: &World, query: &str) -> Value {
     world.ok("GET", &format!("/schedules/report/ledger{query}"), &Value::Null).await
 }
 
-/// Expects that all fires of `report` are explained, by these reasons and with these runs beside.
+/// Expects that all fires of `report` are explained, by these reasons and with these additional
+/// runs.
 #[track_caller]
 fn expect<'a>(
     world: &'a World,
@@ -51,7 +52,7 @@ async fn a_long_outage_is_explained_by_its_summary_in_every_window() {
     world.schedule("report", "* * * * *", &json!({})).await;
     world.pass_without_ticks(Duration::minutes(3 * 60 + 30)).await;
     world.pass(Duration::minutes(60)).await;
-    // The first was sent when the schedule was made; the two before the first tick came late.
+    // The first was sent when the schedule was created; the two before the first tick came late.
     expect(&world, "", json!({"missed": 207, "late": 2, "on_time": 61}), json!({})).await;
     let inside = "?from=2026-01-01T02:00:00Z&to=2026-01-01T03:00:00Z";
     expect(&world, inside, json!({"missed": 61}), json!({})).await;
@@ -84,11 +85,11 @@ async fn pauses_and_edits_are_explained_to_the_second() {
     expect(&world, "", json!({"on_time": 2, "paused": 60}), json!({})).await;
     world.ok("POST", "/schedules/report/resume", &Value::Null).await;
     world.pass(Duration::seconds(35)).await;
-    // At the very second of a fire, which is of the old definition.
+    // At the very second of a fire, which belongs to the old definition.
     assert_eq!(world.now(), world.fire("report", "00:11:00").run_at);
     world.ok("PATCH", "/schedules/report", &json!({"cron_expr": "*/15 * * * * *"})).await;
     world.pass(Duration::seconds(60)).await;
-    // 11:10, 11:20, 11:40 and 11:50 were on their way.
+    // 11:10, 11:20, 11:40 and 11:50 were already sent.
     let by_reason = json!({"on_time": 2 + 4 + 4, "paused": 60});
     expect(&world, "", by_reason, json!({"superseded": 4})).await;
 }
@@ -116,7 +117,7 @@ async fn a_name_used_again_is_explained_with_what_was_before() {
     world.pass(Duration::seconds(10)).await;
     world.schedule("report", "*/20 * * * * *", &json!({})).await;
     world.pass(Duration::seconds(35)).await;
-    // 20, 30 and 50 were on their way; 40 and 60 both definitions have.
+    // 20, 30 and 50 were already sent; both definitions have 40 and 60.
     expect(&world, "", json!({"on_time": 3}), json!({"deleted": 3})).await;
 }
 

@@ -1,4 +1,5 @@
-//! An owner makes no more schedules than it may, and no faster, however many requests come at once.
+//! An owner creates no more schedules than allowed, and no faster, however many requests come at
+//! once.
 
 use belfry_tests::World;
 use belfry_tests::door::{Door, read};
@@ -46,14 +47,14 @@ async fn a_hundred_creations_at_once_at_the_rate_make_exactly_as_many_as_it_allo
     let retry: Vec<_> = answers.iter().filter_map(|answer| answer.1).collect();
     assert!(retry.iter().all(|seconds| *seconds == 6), "{retry:?}");
 
-    // To change what is there is no creation.
+    // Changing an existing schedule is not a creation.
     let made_one = &world.ok("GET", "/schedules?limit=1", &Value::Null).await["items"][0];
     let path = format!("/schedules/{}", made_one["schedule_id"].as_str().unwrap());
     for name in ["one", "two", "three"] {
         let body = json!({"workflow_id": "w", "cron_expr": "0 9 * * *", "name": name});
         world.ok("PUT", &path, &body).await;
     }
-    // Neither is what is refused for another reason.
+    // A request refused for another reason is not a creation either.
     let bad = json!({"workflow_id": "none", "cron_expr": "0 9 * * *"});
     assert_eq!(world.call("POST", "/schedules", &bad).await.0, 422);
 
@@ -76,7 +77,7 @@ async fn a_hundred_creations_at_once_at_the_count_make_exactly_as_many_as_there_
     assert_eq!(count(&world).await, 7);
     assert_eq!(made(&a_hundred(&door, &ann, "b").await), 0);
 
-    // What is deleted makes room, once, however often it is asked for.
+    // A deletion frees one place, however often it is requested.
     let page = world.ok("GET", "/schedules", &Value::Null).await;
     let ids: Vec<_> = page["items"].as_array().unwrap()[..3]
         .iter()
@@ -89,7 +90,7 @@ async fn a_hundred_creations_at_once_at_the_count_make_exactly_as_many_as_there_
     assert_eq!(made(&a_hundred(&door, &ann, "c").await), 3);
     assert_eq!(count(&world).await, 7);
 
-    // Others have their own.
+    // Other owners have their own limits.
     let version = json!({"target": {"kind": "lambda", "function": "f"}});
     world.call_as(Some("bob"), "PUT", "/workflows/bobs/versions/1", &version, &[]).await;
     let body = json!({"workflow_id": "bobs", "cron_expr": "0 9 * * *"});

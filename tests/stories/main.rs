@@ -1,5 +1,5 @@
-//! Stories against the whole: the real handlers and the real SDK clients on the embedded services,
-//! in a world whose time can be moved.
+//! Stories about the whole system: the real handlers and the real SDK clients on the embedded
+//! services, in a world whose clock the test moves.
 
 mod access;
 mod addressing;

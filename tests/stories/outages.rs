@@ -1,18 +1,18 @@
-//! Ninety days without a tick, of a schedule that fires every minute, under each catch-up policy.
+//! Ninety days without a tick, for a schedule that fires every minute, under each catch-up policy.
 
 use belfry_tests::World;
 use chrono::Duration;
 use serde_json::{Value, json};
 
-/// Ninety days of minutes, less the two that were sent ahead when the schedule was made, and the two
-/// that are late by less than the grace.
+/// Ninety days of minutes, less the two that were sent ahead when the schedule was created, and the
+/// two that are late by less than the grace.
 const MISSED: u64 = 90 * 24 * 60 - 4;
 /// The two late ones, and the two the first tick sends ahead.
 const LATE_AND_AHEAD: u64 = 4;
-/// Missed fires taken on in one tick.
+/// Missed fires that one tick handles.
 const PER_TICK: u64 = 100;
 
-/// What the ticks after the outage did, until there was no more to do.
+/// What the ticks after the outage did, until there was nothing left to do.
 #[derive(Debug, Default)]
 struct Worked {
     ticks: u64,
@@ -43,7 +43,7 @@ async fn outage(policy: &Value) -> (World, Worked) {
     }
 }
 
-/// How many fires the summaries stand for, and the catch-ups, oldest first.
+/// How many fires the summaries cover, and the catch-ups, oldest first.
 async fn summed_up(world: &World) -> (u64, Vec<String>) {
     let runs = world.runs("s").await;
     let sum = runs.iter().filter_map(|run| run["missed"]["count"].as_u64()).sum();
@@ -71,7 +71,7 @@ async fn what_the_window_holds_of_ninety_days_is_launched_in_order_a_bounded_num
         let day = json!({"catchup_policy": policy, "catchup_window_s": 86400});
         let (world, worked) = outage(&day).await;
         let (sum, caught) = summed_up(&world).await;
-        // Of the newest day, the two that are simply late are not caught up.
+        // Of the newest day, the two that are late by less than the grace are not caught up.
         assert_eq!((sum, caught.len()), (MISSED - 1438, 1438), "{policy}");
         assert_eq!(caught.first().unwrap(), "2026-03-31T00:00:30Z");
         assert_eq!(caught.last().unwrap(), "2026-03-31T23:57:30Z");

@@ -6,20 +6,20 @@ use belfry_tests::World;
 use chrono::Duration;
 use serde_json::{Value, json};
 
-/// What happens to a schedule that fires at every full hour, made at midnight.
+/// What happens to a schedule that fires at every full hour, created at midnight.
 #[derive(Clone, Copy, Debug)]
 enum Situation {
-    /// Nothing: three hours go by.
+    /// Nothing: three hours pass.
     OnTime,
-    /// The tick before a fire and the one after it do not come.
+    /// The tick before a fire and the one after it do not run.
     LateWithinGrace,
-    /// No tick comes for three hours.
+    /// No tick runs for three hours.
     OutageOf3Hours,
-    /// No tick comes for thirty days.
+    /// No tick runs for thirty days.
     OutageOf30Days,
     /// It is paused for three hours and resumed.
     ResumeAfterPause,
-    /// While the fire of one o'clock is on its way, its time becomes half past one.
+    /// After the fire of one o'clock was sent, its time becomes half past one.
     EditInFlight,
     /// Its runs are tracked; the first ends at half past two, the others do not.
     PreviousStillRunning,
@@ -141,7 +141,7 @@ async fn live_through(world: &World, situation: Situation) {
         }
         EditInFlight => {
             world.pass(Duration::seconds(59 * 60 + 30)).await;
-            assert_eq!(world.runs("s").await.len(), 1, "the fire is on its way");
+            assert_eq!(world.runs("s").await.len(), 1, "the fire was sent");
             world.ok("PATCH", "/schedules/s", &json!({"cron_expr": "30 1 * * *"})).await;
             world.pass(Duration::minutes(60)).await;
         }
@@ -205,5 +205,5 @@ async fn every_policy_in_every_situation() {
             wrong.push(format!("    ({name:?}, {situation:?}, {:?}, {:?}),", found.0, found.1));
         }
     }
-    assert!(wrong.is_empty(), "otherwise than the table says:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "different from the table:\n{}", wrong.join("\n"));
 }

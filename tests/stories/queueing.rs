@@ -18,7 +18,7 @@ async fn world(more: &Value) -> World {
     world
 }
 
-/// The executor says that a run succeeded.
+/// The executor reports that a run succeeded.
 async fn done(world: &World, run_id: &str) {
     world.ok("POST", &format!("/runs/{run_id}/status"), &json!({"status": "SUCCESS"})).await;
 }
@@ -55,7 +55,7 @@ async fn fires_during_a_long_run_start_one_after_another_in_order() {
 async fn order_survives_messages_that_come_twice_and_the_wrong_way_round() {
     let world = world(&json!({})).await;
     world.ok("PATCH", "/schedules/report", &json!({"end_at": "2026-01-01T00:08:30Z"})).await;
-    // All of them at once: the tick comes, messages are held back.
+    // All of them at once: the tick runs, messages are held back.
     for _ in 0..9 {
         world.tick().await;
         world.time.advance(Duration::minutes(1));
@@ -165,7 +165,7 @@ async fn a_run_by_hand_during_a_pause_leaves_the_order_of_what_is_caught_up_alon
     done(&world, &world.executor.run_ids()[0]).await;
     world.pass(Duration::seconds(20)).await;
     world.ok("POST", "/schedules/report/resume", &Value::Null).await;
-    // The newest first: their turn is not what brings them.
+    // The newest first, so that the order of delivery is not the order of their turns.
     let mut messages = Vec::new();
     loop {
         match world.mapping.receive(0).await {
@@ -190,7 +190,7 @@ async fn a_run_by_hand_during_a_pause_leaves_the_order_of_what_is_caught_up_alon
 async fn a_resume_that_died_after_any_step_starts_nothing_after_what_comes_later() {
     let mut died = 0;
     for requests in 1..=16 {
-        // Two that are given up are summed up.
+        // Two that are not caught up are summarised.
         let world = World::with(&[("MAX_CATCHUP_PER_TICK", "1")]).await;
         let policies = json!({"overlap_policy": "queue", "catchup_policy": "once"});
         world.schedule("report", "*/10 * * * * *", &policies).await;
@@ -201,7 +201,7 @@ async fn a_resume_that_died_after_any_step_starts_nothing_after_what_comes_later
         let resume = world.call("POST", "/schedules/report/resume", &Value::Null);
         died += usize::from(world.meter.until_cut(resume).await.is_none());
         world.meter.reset();
-        // What it sent is launched before a tick comes.
+        // What it sent is launched before the next tick.
         world.pass_without_ticks(Duration::seconds(15)).await;
         world.pass(Duration::minutes(3)).await;
         let launched = world.executor.run_ids();

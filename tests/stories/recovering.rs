@@ -1,4 +1,4 @@
-//! Recovery alone has every orphan launched or explained.
+//! Recovery alone launches or explains every orphan.
 
 use belfry_core::run::{Run, Trigger};
 use belfry_engine::cloud::store::{Claim, Stored};
@@ -7,7 +7,7 @@ use belfry_tests::world::claimant;
 use chrono::Duration;
 use serde_json::{Value, json};
 
-/// A world with a schedule that fires at 00:10 and never sees a tick again.
+/// A world with a schedule that fires at 00:10, without any further tick.
 async fn world_without_ticks(more: &Value) -> World {
     let world = World::new().await;
     let target = json!({"kind": "http", "url": world.executor.url});
@@ -156,7 +156,7 @@ async fn a_run_that_began_ends_though_its_schedule_is_paused_or_deleted_and_nobo
     world.ok("DELETE", "/schedules/report", &Value::Null).await;
     recover_for(&world, 10).await;
     world.pass_without_ticks(Duration::hours(25)).await;
-    // Each call sweeps two hours at most.
+    // Each call sweeps at most two hours.
     for _ in 0..15 {
         world.recover().await;
     }

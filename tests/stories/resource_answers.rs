@@ -1,4 +1,4 @@
-//! A stack is always answered: whatever it asks, whatever fails, and in time.
+//! A stack always gets an answer: whatever it requests, whatever fails, and in time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -82,7 +82,7 @@ async fn an_answer_is_delivered_again_until_it_is_taken() {
     let (world, stack) = (World::new().await, Stack::start("billing").await);
     stack.refuses(&[500, 503, 429]);
     assert_eq!(stack.create(&world, "Nightly", &nightly()).await["Status"], "SUCCESS");
-    // A signature that is over does not come back: Lambda hears of it, and nobody learns the URL.
+    // An expired signature stays expired: Lambda gets an error, and the URL is not logged.
     stack.refuses(&[403]);
     let event = stack.request("Create", "Nightly", &nightly(), &json!({}));
     let deadline = world.now() + Duration::seconds(60);
@@ -91,7 +91,7 @@ async fn an_answer_is_delivered_again_until_it_is_taken() {
     assert!(problem.contains("403") && !problem.contains(SIGNATURE), "{problem}");
 }
 
-/// An app of this world whose calls fail, so many in a thousand.
+/// An app of this world of whose calls this many in a thousand fail.
 fn flaky(world: &World, rate: u32) -> App {
     let sdk = world.services.sdk();
     let client = Flaky::new(sdk.http_client().unwrap(), rate);
@@ -125,7 +125,7 @@ async fn a_fault_is_told_and_the_rollback_leaves_nothing_whatever_was_done() {
         }
         let more = json!({"PhysicalResourceId": answer["PhysicalResourceId"]});
         let delete = stack.request("Delete", "Nightly", &nightly(), &more);
-        // CloudFormation's user tries a deletion that failed again.
+        // CloudFormation's user repeats a deletion that failed.
         for _ in 0..50 {
             if stack.ask_app(&world, &shaky, &delete).await["Status"] == "SUCCESS" {
                 break;
@@ -136,7 +136,7 @@ async fn a_fault_is_told_and_the_rollback_leaves_nothing_whatever_was_done() {
     assert!(made > 0 && refused > 0, "{made} made, {refused} refused");
 }
 
-/// Time that panics when it is asked for a second time.
+/// A clock that panics when it is read a second time.
 struct Broken {
     asked: AtomicUsize,
     now: Instant,
@@ -168,7 +168,7 @@ async fn a_panic_is_answered() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_invocation_that_runs_out_of_time_is_answered_before() {
     let (world, stack) = (World::new().await, Stack::start("billing").await);
-    // It takes connections and never answers.
+    // It accepts connections and never answers.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", silent.local_addr().unwrap());
     let sdk = aws_config::SdkConfig::builder()

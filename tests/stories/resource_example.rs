@@ -42,8 +42,8 @@ impl Deployment {
         Deployment { world, stack, template, parameters, deployed }
     }
 
-    /// The value of a part of the template; `None` if it needs what is not deployed yet. Numbers and
-    /// booleans become texts, as in CloudFormation.
+    /// The value of a part of the template; `None` if it refers to something not deployed yet.
+    /// Numbers and booleans become strings, as in CloudFormation.
     fn resolved(&self, value: &Value) -> Option<Value> {
         let Value::Object(fields) = value else {
             return match value {
@@ -66,7 +66,7 @@ impl Deployment {
                 }
                 json!(told)
             }
-            // The example's only condition is whether there is an owner, and there is.
+            // The example's only condition is whether an owner is given, and one is.
             Some((key, of)) if key == "Fn::If" => self.resolved(&of[1])?,
             Some((key, of)) if key == "Fn::Split" => {
                 let whole = text(&self.resolved(&of[1])?);
@@ -88,14 +88,15 @@ impl Deployment {
         known.or_else(|| Some(self.deployed.get(name)?.physical_id.clone()))
     }
 
-    /// Creates or updates every custom resource of ours, in the order of their references. Answers
-    /// with those that changed.
+    /// Creates or updates every custom resource of ours, in the order of their references. Returns
+    /// those that changed.
     async fn deploy(&mut self) -> Vec<String> {
         let ours = |resource: &Value| text(&resource["Type"]).starts_with("Custom::");
         let all = self.template.resources().filter(|(_, resource)| ours(resource));
         let mut waiting: Vec<_> = all.map(|(id, it)| (id.to_owned(), it.clone())).collect();
         let mut changed = Vec::new();
-        // What an earlier deployment said of a resource is not known before it is deployed again.
+        // A resource's attributes from an earlier deployment are unknown until it is deployed
+        // again.
         let mut before = self.deployed.clone();
         self.deployed.retain(|id, _| id == "Jobs");
         while !waiting.is_empty() {
@@ -153,7 +154,7 @@ impl Deployment {
         let list = self.world.ok("GET", "/schedules", &Value::Null).await;
         let mut shown = BTreeMap::new();
         for id in list["items"].as_array().unwrap().iter().map(|item| text(&item["schedule_id"])) {
-            // A list leaves some fields out; the schedule itself has all.
+            // A list leaves some fields out, so each schedule is read by itself.
             let path = format!("/schedules/{id}");
             shown.insert(id, self.world.ok("GET", &path, &Value::Null).await);
         }

@@ -1,4 +1,4 @@
-//! Workflows that CloudFormation stacks declare: every definition a version, and versions stay.
+//! Workflows that CloudFormation stacks declare: every definition is a version, and versions stay.
 
 use belfry_tests::{Stack, World};
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ async fn every_definition_is_a_version_that_schedules_can_name_and_that_stays() 
     });
     let made = stack.create(&world, "Nightly", &schedule).await;
     assert_eq!((&made["Status"], &made["Data"]["Version"]), (&json!("SUCCESS"), &json!("2")));
-    // Rolled back: the former definition is the newest version.
+    // Rolled back: the former definition becomes the newest version.
     version(&stack.ask(&world, &flow(&stack, "Update", "[1]")).await, "3");
     let third = world.ok("GET", "/workflows/flow/versions/3", &Value::Null).await;
     assert_eq!(third["definition"], json!([1]));
@@ -41,7 +41,7 @@ async fn every_definition_is_a_version_that_schedules_can_name_and_that_stays() 
     assert_eq!(deleted["Status"], "SUCCESS", "{deleted}");
     let versions = world.ok("GET", "/workflows/flow/versions", &Value::Null).await;
     assert_eq!(versions["items"].as_array().unwrap().len(), 3);
-    // Declared again, with the definition it had last.
+    // Declared again, with its last definition.
     version(&stack.ask(&world, &flow(&stack, "Create", "[1]")).await, "3");
 }
 

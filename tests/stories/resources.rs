@@ -1,5 +1,5 @@
-//! Schedules that CloudFormation stacks declare: made, changed, replaced, rolled back and deleted, and
-//! never one that a stack did not make.
+//! Schedules that CloudFormation stacks declare: created, changed, replaced, rolled back and
+//! deleted, and never one that a stack did not create.
 
 use belfry_tests::{Stack, World};
 use chrono::Duration;
@@ -10,7 +10,7 @@ fn nightly(id: &str, cron_expr: &str) -> Value {
     json!({"ScheduleId": id, "Owner": "ann", "WorkflowId": "w", "CronExpr": cron_expr})
 }
 
-/// A schedule as the API shows it; `None` if there is none.
+/// A schedule as the API shows it; `None` if it does not exist.
 async fn shown(world: &World, id: &str) -> Option<Value> {
     let (status, schedule) = world.call("GET", &format!("/schedules/{id}"), &Value::Null).await;
     (status == 200).then_some(schedule)
@@ -212,7 +212,7 @@ async fn a_schedule_that_was_taken_out_of_the_stacks_hands_is_left_alone() {
     let (world, stack) = (World::new().await, Stack::start("billing").await);
     let first = nightly("n", "0 9 * * *");
     stack.create(&world, "Nightly", &first).await;
-    // Deleted by hand and made again by hand.
+    // Deleted by hand and created again by hand.
     world.ok("DELETE", "/schedules/n", &Value::Null).await;
     world.schedule("n", "0 11 * * *", &json!({})).await;
     failed(&stack.update(&world, ("Nightly", "n"), &first, &first).await, "belongs to no set");
@@ -230,13 +230,13 @@ async fn an_update_that_failed_is_rolled_back() {
     done(&back, "n");
     assert_eq!(back["Data"]["Revision"], "1", "nothing had changed");
 
-    // Another resource of the stack failed: what was done is undone.
+    // Another resource of the stack failed: the changes are undone.
     let other = nightly("n", "0 10 * * *");
     stack.update(&world, ("Nightly", "n"), &good, &other).await;
     done(&stack.update(&world, ("Nightly", "n"), &other, &good).await, "n");
     assert_eq!(shown(&world, "n").await.unwrap()["cron_expr"], "0 9 * * *");
 
-    // An owner cannot change under a name; the way back finds all as it was.
+    // The owner of an existing name cannot change; the rollback finds everything unchanged.
     let mut owner = good.clone();
     owner["Owner"] = json!("bob");
     failed(&stack.update(&world, ("Nightly", "n"), &good, &owner).await, "cannot be used");
@@ -249,12 +249,12 @@ async fn a_replacement_is_rolled_back_whether_it_was_answered_or_not() {
     let (world, stack) = (World::new().await, Stack::start("billing").await);
     let (old, new) = (nightly("old", "0 9 * * *"), nightly("new", "0 9 * * *"));
     stack.create(&world, "Nightly", &old).await;
-    // Answered: CloudFormation goes back from the new name, and deletes it.
+    // Answered: CloudFormation rolls back from the new name, and deletes it.
     stack.update(&world, ("Nightly", "old"), &old, &new).await;
     done(&stack.update(&world, ("Nightly", "new"), &new, &old).await, "old");
     done(&stack.delete(&world, ("Nightly", "new"), &new).await, "new");
     assert!(shown(&world, "old").await.is_some() && shown(&world, "new").await.is_none());
-    // Done and not answered: it never knew another name than the old one.
+    // Done but not answered: CloudFormation only knows the old name.
     stack.update(&world, ("Nightly", "old"), &old, &new).await;
     done(&stack.update(&world, ("Nightly", "old"), &new, &old).await, "old");
     assert!(shown(&world, "old").await.is_some() && shown(&world, "new").await.is_none());
@@ -288,7 +288,7 @@ async fn the_same_request_twice_does_it_once() {
     for _ in 0..2 {
         done(&stack.ask(&world, &delete).await, "n");
     }
-    // Deleted by hand in between: an update makes it again.
+    // Deleted by hand in between: an update creates it again.
     done(&stack.update(&world, ("Nightly", "n"), &first, &second).await, "n");
 }
 
@@ -306,7 +306,7 @@ async fn a_stack_of_many_schedules_waits_for_its_turn() {
     loop {
         tokio::select! {
             answer = &mut asked => { done(&answer, "last"); break }
-            // Its own wait beside that for the deadline.
+            // Its own wait in addition to that for the deadline.
             () = world.time.until_sleeping(2) => {
                 world.time.set(world.time.next_wake().unwrap());
                 tokio::task::yield_now().await;

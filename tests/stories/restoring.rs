@@ -1,5 +1,5 @@
-//! Tables that were put back to an older state, as a restore to a point in time does: what launches
-//! again, what does not, and how nothing does.
+//! Tables restored to an older state, as by point-in-time recovery: what launches again, what does
+//! not, and how to prevent it.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 type Item = HashMap<String, AttributeValue>;
 
-/// What the tables held at one moment.
+/// The contents of the tables at one moment.
 struct Backup {
     tables: Vec<(String, Vec<Item>)>,
 }
@@ -27,7 +27,7 @@ impl Backup {
         Backup { tables }
     }
 
-    /// Makes the tables what they were. The queue stays what it is: nobody can restore that.
+    /// Restores the tables. The queue stays as it is, because a queue cannot be restored.
     async fn restore(&self, world: &World) {
         let client = Client::new(&world.services.sdk());
         for (table, then) in &self.tables {
@@ -58,8 +58,8 @@ async fn items(client: &Client, table: &str) -> Vec<Item> {
 
 const POLICIES: [&str; 3] = ["none", "once", "fire_immediately"];
 
-/// Schedules that fire every ten minutes, one of each policy, backed up at 00:39:30, when the fires of
-/// 00:40 were on their way; it is 01:31 now, and all of them ran.
+/// Schedules that fire every ten minutes, one for each policy, backed up at 00:39:30, when the
+/// fires of 00:40 were already sent. It is 01:31 now, and all of them ran.
 async fn lived_on() -> (World, Backup) {
     let world = World::new().await;
     for policy in POLICIES {
@@ -76,7 +76,7 @@ async fn lived_on() -> (World, Backup) {
     (world, backup)
 }
 
-/// The times of a schedule's fires that were launched so often, in order.
+/// The times of a schedule's fires that were launched this often, in order.
 fn fires(world: &World, schedule: &str, times: usize) -> Vec<String> {
     let mut counts = std::collections::BTreeMap::<String, (usize, String)>::new();
     for launch in world.executor.launches() {
@@ -108,7 +108,8 @@ async fn restored_clocks_are_caught_up_by_policy_and_what_had_not_launched_then_
         world.pass(Duration::minutes(1)).await;
         world.recover().await;
     }
-    // On their way at the time of the backup: recovery finds them. Late by less than the grace: late.
+    // Already sent at the time of the backup: recovery finds them. Late by less than the grace:
+    // they still run.
     let again = |more: &[&str]| {
         let mut all = vec!["00:40".to_owned()];
         all.extend(more.iter().map(|at| (*at).to_owned()));
@@ -120,7 +121,8 @@ async fn restored_clocks_are_caught_up_by_policy_and_what_had_not_launched_then_
     let missed = ["00:50", "01:00", "01:10", "01:20"];
     assert_eq!(fires(&world, "fire_immediately", 2), again(&missed));
     for policy in POLICIES {
-        // What had ended by the time of the backup never again; nothing more than twice; then as ever.
+        // What had ended by the time of the backup does not launch again; nothing launches more
+        // than twice; then all is normal.
         assert_eq!(fires(&world, policy, 3), Vec::<String>::new());
         let once = fires(&world, policy, 1);
         assert!(once.starts_with(&every_ten("00:10", 3)), "{policy}: {once:?}");
@@ -136,7 +138,7 @@ async fn restored_clocks_are_caught_up_by_policy_and_what_had_not_launched_then_
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restore_behind_a_pause_launches_nothing_again() {
     let (world, backup) = lived_on().await;
-    // The rules and the event source mapping are off: only the API is there.
+    // The rules and the event source mapping are off: only the API works.
     backup.restore(&world).await;
     let launched = world.executor.launches().len();
     for policy in POLICIES {

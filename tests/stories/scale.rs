@@ -1,4 +1,4 @@
-//! What one tick cannot take on, others do: hand-over, its faults, fairness, and shards added later.
+//! What one tick cannot handle, others do: hand-over, its faults, fairness, and shards added later.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use belfry_tests::crowd::{only_one_among, only_one_behind};
 use belfry_tests::embedded;
 use belfry_tests::{Flaky, World};
 
-/// Makes schedules that all fire at half past, and goes to the minute before.
+/// Creates schedules that all fire at half past, and moves to the minute before.
 async fn crowd(world: &World, count: usize) {
     for chunk in (0..count).collect::<Vec<_>>().chunks(50) {
         let make = |n: usize| async move {
@@ -27,7 +27,7 @@ async fn crowd(world: &World, count: usize) {
     world.meter.reset();
 }
 
-/// Every schedule of a crowd has fired once, and was launched once.
+/// Every schedule of a crowd fired once, and was launched once.
 async fn expect_all_once(world: &World, count: usize) {
     world.meter.reset();
     world.pass_without_ticks(Duration::minutes(5)).await;
@@ -49,8 +49,8 @@ fn count(report: &Value, what: &str) -> u64 {
 async fn a_tick_that_runs_out_of_time_hands_over_and_another_finishes() {
     let world = World::new().await;
     crowd(&world, 800).await;
-    // Each request takes its time, so that the tick begins four batches of a hundred, and time is up
-    // before there is room for the fifth.
+    // Each request takes some time, so that the tick starts four batches of a hundred, and its time
+    // is up before the fifth.
     world.meter.charge(&world.time, Duration::milliseconds(60));
     let first = world.tick_within(Duration::milliseconds(1500)).await;
     assert_eq!((count(&first, "emitted"), count(&first, "left")), (400, 0), "{first}");
@@ -73,7 +73,7 @@ async fn more_than_one_ticks_worth_is_handed_over_at_once_and_worked_on_side_by_
     while !under_way.is_empty() {
         let reports = join_all(under_way.iter().map(|message| world.take_over(message))).await;
         generations.push(reports.iter().map(|report| count(report, "emitted")).sum());
-        assert!(reports.iter().all(|r| count(r, "resent") == 0), "nobody does another's work");
+        assert!(reports.iter().all(|r| count(r, "resent") == 0), "no tick repeats another's work");
         under_way = world.handed_over().await;
     }
     assert_eq!(generations.iter().sum::<u64>(), 500, "{generations:?}");
@@ -97,18 +97,18 @@ async fn a_hand_over_that_comes_twice_or_late_or_never_does_no_harm() {
     let first = world.tick().await;
     let messages = world.handed_over().await;
     assert_eq!(messages.len(), 2, "{first}");
-    // One comes twice, at the same time.
+    // One hand-over comes twice, at the same time.
     let (one, again) = tokio::join!(world.take_over(&messages[0]), world.take_over(&messages[0]));
     let emitted = count(&first, "emitted") + count(&one, "emitted") + count(&again, "emitted");
     assert!((150..300).contains(&emitted), "{emitted}");
-    // The other is lost, until the rule comes again. Whatever that hands over is lost, too, and so
-    // on: what it takes on itself suffices.
+    // The other is lost until the rule's next tick. Every further hand-over is lost, too: what each
+    // tick does itself suffices.
     for _ in 0..4 {
         world.time.advance(Duration::minutes(1));
         world.tick().await;
         world.handed_over().await;
     }
-    // It turns up after all.
+    // The lost one arrives after all.
     let late = world.take_over(&messages[1]).await;
     assert_eq!(count(&late, "due"), 0, "{late}");
     expect_all_once(&world, 300).await;
@@ -144,7 +144,7 @@ async fn a_chain_of_hand_overs_ends_and_a_stale_one_is_dropped() {
     let report = tick::take_over(&world.app, old, world.now(), deadline).await;
     assert_eq!((report.due, report.handed_over), (0, 0));
 
-    // The last of a chain hands over to nobody: it does what it can itself.
+    // The last of a chain hands over no more: it does what it can itself.
     let last = work(MAX_GENERATION, world.now());
     let report = tick::take_over(&world.app, last, world.now(), deadline).await;
     assert_eq!((report.emitted, report.handed_over), (40, 0));
@@ -215,7 +215,7 @@ fn shards(world: &World) -> BTreeMap<String, usize> {
 async fn a_table_that_is_asked_too_much_is_asked_less() {
     let world = World::new().await;
     crowd(&world, 600).await;
-    // It stands eight writes at once; the tick would have 128 under way.
+    // The service handles eight concurrent writes; the tick would make 128.
     let flaky = Flaky::crowded(world.services.sdk().http_client().unwrap(), 8);
     let sdk = world.services.sdk().into_builder().http_client(flaky.clone()).build();
     let settings = world.app.settings.clone();
@@ -226,7 +226,7 @@ async fn a_table_that_is_asked_too_much_is_asked_less() {
     let mut ticks = 0;
     while ticks == 0 || count(&world.tick().await, "due") > 0 {
         ticks += 1;
-        assert!(ticks < 5, "it gets through");
+        assert!(ticks < 5, "the tick succeeds");
     }
     let throttles = flaky.throttles();
     let refused = |some: &[bool]| some.iter().filter(|throttled| **throttled).count();
@@ -239,7 +239,7 @@ async fn a_table_that_is_asked_too_much_is_asked_less() {
         world.app.store.writes().width()
     );
     assert!(world.app.store.writes().throttled() > 0);
-    assert!(refused(end) < refused(begin), "it learns");
+    assert!(refused(end) < refused(begin), "the tick adapts");
     assert!(refused(&throttles) < 600, "{}", refused(&throttles));
     expect_all_once(&world, 600).await;
 }
@@ -255,7 +255,7 @@ async fn an_owner_with_twenty_thousand_fires_does_not_delay_anothers_one() {
 async fn a_fire_behind_the_share_of_a_tick_waits_for_nobodys_work() {
     let way = only_one_behind(1000, 20_000).await;
     println!("{way:?}");
-    // Everybody reads a share, hands over what is behind it, and only then begins to work.
+    // Every tick reads a share, hands over what is beyond it, and only then starts to work.
     assert!((2..=4).contains(&way.ticks) && way.requests < 200, "{way:?}");
 }
 

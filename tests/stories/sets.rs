@@ -13,7 +13,7 @@ fn set(schedules: &[Value]) -> Value {
     json!({"schedules": schedules})
 }
 
-/// What becomes of each schedule, as `name action outcome`.
+/// What happens to each schedule, as `name action outcome`.
 fn told(answer: &Value) -> Vec<String> {
     let line = |item: &Value| {
         let text = |field: &str| item[field].as_str().unwrap_or_default().to_owned();
@@ -55,7 +55,7 @@ async fn a_set_is_planned_applied_and_then_unchanged() {
     let listed = world.ok("GET", "/sets", &Value::Null).await;
     assert_eq!(listed["items"], json!([{"set": "billing", "schedules": 2}]));
 
-    // The same again changes nothing, and so does what was exported.
+    // Applying the same again changes nothing, nor does applying the export.
     for body in [body, world.ok("GET", "/sets/billing", &Value::Null).await] {
         let again = apply(&world, "?prune=true", &body).await;
         assert_eq!(told(&again), ["after unchanged nothing", "nightly unchanged nothing"]);
@@ -158,7 +158,7 @@ async fn foreign_schedules_are_refused_and_their_neighbours_are_not() {
     assert!(why(3).starts_with("workflow_id: workflow nowhere does not exist"), "{answer}");
     assert_eq!(world.ok("GET", "/schedules/by-hand", &Value::Null).await, before);
 
-    // Adopted, it is the set's; released, it is by hand again and stays.
+    // Adopted, it belongs to the set; released, it belongs to none and stays.
     world.ok("PUT", "/sets/billing/members/by-hand", &Value::Null).await;
     let declared = set(&[one("by-hand", "0 5 * * *"), one("mine", "0 5 * * *")]);
     let answer = apply(&world, "?prune=true", &declared).await;
@@ -179,7 +179,7 @@ async fn what_is_left_out_goes_only_if_asked_and_not_by_mistake() {
     let answer = apply(&world, "", &set(&all[..1])).await;
     assert_eq!(told(&answer)[1], "b undeclared nothing");
 
-    // Most of the set: it must be said how many.
+    // Most of the set: the number of deletions must be given.
     let plan = apply(&world, "?prune=true&dry_run=true", &set(&all[..1])).await;
     assert_eq!(plan["counts"]["delete"], 3);
     let why = "would delete 3 of 4 schedules; pass allow_delete=3 to allow that";
@@ -199,7 +199,7 @@ async fn what_is_left_out_goes_only_if_asked_and_not_by_mistake() {
     assert_eq!(says, "next run Thu 2026-01-01 02:00 UTC will not happen");
     assert_eq!(world.call("GET", "/schedules/c", &Value::Null).await.0, 404);
 
-    // Nothing goes in favour of something that did not come.
+    // Deletions wait until every creation has succeeded.
     world.schedule("taken", "0 2 * * *", &json!({})).await;
     let renamed = set(&[one("taken", "0 2 * * *"), one("a", "0 2 * * *")]);
     let answer = apply(&world, "?prune=true", &renamed).await;

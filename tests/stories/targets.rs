@@ -68,7 +68,10 @@ async fn lambda_step_functions_and_eventbridge_targets_get_real_calls() {
     assert_eq!(run(world.runs("lambda").await)["external_run_id"], "request-1");
     assert_eq!(run(world.runs("events").await)["external_run_id"], "event-1");
     let states = run(world.runs("states").await);
-    assert_eq!(states["status"], "SUCCESS", "an execution that exists is this run's");
+    assert_eq!(
+        states["status"], "SUCCESS",
+        "an existing execution of this name belongs to this run"
+    );
     let execution = format!("arn:aws:states:us-east-1:1:execution:m:{key}");
     assert_eq!(states["external_run_id"], execution);
     let gone = run(world.runs("gone").await);
@@ -107,7 +110,7 @@ async fn a_bus_is_told_what_happens_to_runs_and_schedules() {
         .collect();
     told.sort();
     let of_good = told.iter().filter(|event| event.starts_with("good ")).count();
-    assert_eq!(of_good as f64, units::EVENTS, "what the cost ledger reckons with");
+    assert_eq!(of_good as f64, units::EVENTS, "the number that the cost model uses");
     assert_eq!(
         told,
         [

@@ -1,4 +1,4 @@
-//! Records of other versions of the code: older ones are read, and newer ones too.
+//! Records of other versions of the code: older and newer ones can be read.
 
 use std::collections::HashMap;
 
@@ -32,9 +32,9 @@ async fn items(world: &World, table: &str) -> Vec<Item> {
     client.scan().table_name(table).send().await.unwrap().items.unwrap()
 }
 
-/// A schedule as the first version wrote it, with no attribute that may be absent, and a run of it that
-/// is on its way. As long as these records exist somewhere, code must read them: this story may be
-/// added to, and not changed.
+/// A schedule as the first version wrote it, without optional attributes, and a run of it that is
+/// already sent. As long as such records exist, the code must read them: this story may be
+/// extended, but not changed.
 async fn put_records_of_the_first_format(world: &World) {
     let settings = &world.app.settings;
     let clock = item([
@@ -115,7 +115,7 @@ async fn records_of_newer_code_are_read_and_what_is_not_known_is_left_alone() {
     }
     world.pass(Duration::minutes(2)).await;
     assert_eq!(world.story("new").await[0].1, "SUCCESS");
-    // What updates an item leaves the rest of it alone; an edit writes the spec anew.
+    // An update leaves the other attributes of an item alone; an edit rewrites the spec.
     world.ok("PATCH", "/schedules/new", &json!({"timezone": "Asia/Tokyo"})).await;
     world.pass(Duration::minutes(10)).await;
     let mut kept: Vec<String> = Vec::new();
