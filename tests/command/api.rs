@@ -45,7 +45,7 @@ impl Cli<'_> {
         serde_json::from_str(&self.ok(&[words, &["--json"]].concat())).unwrap()
     }
 
-    /// The exit code, and what it said of it.
+    /// The exit code, and the output.
     fn fails(&self, words: &[&str]) -> (i32, String) {
         let output = self.run(words);
         (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
@@ -131,7 +131,7 @@ async fn a_schedule_is_made_steered_watched_and_deleted_on_the_command_line() {
 async fn a_token_does_what_its_scopes_and_its_time_allow() {
     let _alone = ALONE.lock().await;
     let folder = Folder::new("token");
-    // Made before the system first starts, and good in it.
+    // Created before the system first starts, and valid in it.
     let early = token(&folder.0, &[]);
     let dev = Dev::start(&folder.0, &[]);
     let cli = |token: String| Cli { url: &dev.url, token };
@@ -212,7 +212,7 @@ async fn no_secret_is_in_an_answer_or_a_log() {
     let _ = std::fs::remove_file(&log);
     assert!(text.contains("triggered"), "{text}");
     for secret in &secrets {
-        assert!(!text.contains(secret.trim()), "the log has {secret}");
+        assert!(!text.contains(secret.trim()), "the log contains {secret}");
         for answer in &answers {
             assert!(!answer.to_string().contains(secret.trim()), "{answer} has {secret}");
         }

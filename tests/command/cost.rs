@@ -31,7 +31,7 @@ fn a_month_is_reckoned_up_for_people_and_for_programs() {
     for service in ["DynamoDB", "SQS", "Lambda", "CloudWatch", "EventBridge Scheduler"] {
         assert!(text.lines().any(|line| line.starts_with(service)), "{service}: {text}");
     }
-    // Columns of numbers end where their heads do.
+    // Columns of numbers are right-aligned with their heads.
     let head = text.lines().find(|line| line.contains("a month  ")).unwrap();
     assert_eq!(head.len(), line.len(), "{text}");
 }

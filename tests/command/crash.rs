@@ -1,5 +1,5 @@
-//! The crash loop: `belfry dev` under load, killed at any moment and started again on the same data,
-//! many times over. Afterwards every fire is accounted for.
+//! The crash loop: `belfry dev` under load, killed at random moments and restarted on the same
+//! data, many times. Afterwards every fire is accounted for.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -18,9 +18,9 @@ use crate::dev::{ALONE, Dev, Folder, now};
 const SEED: u64 = 4;
 const KILLS: usize = 32;
 const SCHEDULES: usize = 200;
-/// A schedule fires so often, each at a second of its own: twenty fires a second.
+/// How often a schedule fires, each at a second of its own: twenty fires a second in total.
 const PERIOD_S: usize = 10;
-/// Longer than any lease, and than what is tried again after it.
+/// Longer than any lease, and than the retries after it.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// What the executor saw: for each key, the lives of the process in which it was called.
@@ -87,7 +87,7 @@ async fn make_schedules(dev: &Dev, executor: &Executor) {
     let target = json!({"kind": "http", "url": executor.url});
     dev.ok("PUT", "/workflows/w/versions/1", &json!({"definition": 1, "target": target})).await;
     for number in 0..SCHEDULES {
-        // Every third takes slots, which a killed process must not keep.
+        // Every third schedule uses slots, which a killed process must not keep.
         let overlap = if number % 3 == 0 { "queue" } else { "allow" };
         let schedule = json!({
             "workflow_id": "w", "cron_expr": format!("{}/{PERIOD_S} * * * * *", number % PERIOD_S),
@@ -110,7 +110,7 @@ async fn kill_while_it_starts(data: &Path, after_ms: u64) {
     process.wait().unwrap();
 }
 
-/// Every run up to `last`, when all of them have ended.
+/// Every run up to `last`, once all of them have ended.
 async fn wait_for_the_end(dev: &Dev, last: DateTime<Utc>) -> Vec<Value> {
     let deadline = now() + TimeDelta::from_std(PATIENCE).unwrap();
     loop {
@@ -139,8 +139,9 @@ async fn all_runs(dev: &Dev, last: DateTime<Utc>) -> Vec<Value> {
     runs
 }
 
-/// Every run succeeded and was called. A key was called again only in another life of the process:
-/// it was killed between the call and its record. Answers with how often that was.
+/// Every run succeeded and its target was called. A key was called again only in another life of
+/// the process, because the process was killed between the call and its record. Returns how often
+/// that happened.
 fn check_calls(runs: &[Value], calls: &HashMap<String, Vec<usize>>) -> usize {
     let mut keys = BTreeSet::new();
     let mut statuses: BTreeMap<&str, usize> = BTreeMap::new();
@@ -158,7 +159,7 @@ fn check_calls(runs: &[Value], calls: &HashMap<String, Vec<usize>>) -> usize {
     repeated
 }
 
-/// Every fire of every schedule is explained. Answers with how many there were.
+/// Every fire of every schedule is explained. Returns how many there were.
 async fn check_ledgers(dev: &Dev, last: DateTime<Utc>) -> u64 {
     let to = last.format("%Y-%m-%dT%H:%M:%SZ");
     let mut fires = 0;
@@ -171,7 +172,7 @@ async fn check_ledgers(dev: &Dev, last: DateTime<Utc>) -> u64 {
     fires
 }
 
-/// Both databases are whole, as SQLite itself sees it.
+/// Both databases are intact according to SQLite's own check.
 pub(crate) fn check_integrity(folder: &Path) {
     for file in ["dynamodb.sqlite", "sqs.sqlite"] {
         let database = rusqlite::Connection::open(folder.join(file)).unwrap();

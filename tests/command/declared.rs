@@ -48,7 +48,7 @@ impl Desk {
         assert_eq!(found, code, "{words:?}\n{out}\n{err}");
         let all = format!("{out}{err}");
         for text in says {
-            assert!(all.contains(text), "{words:?} does not say {text}:\n{all}");
+            assert!(all.contains(text), "{words:?} does not print {text}:\n{all}");
         }
         out
     }
@@ -61,7 +61,7 @@ fn told(command: &mut Command, input: &str) -> (i32, String, String) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // One that refuses before it reads closes its end.
+    // A command that refuses before it reads its input closes the pipe.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -101,7 +101,7 @@ async fn a_file_is_planned_applied_drifts_and_is_mended() {
     let plan: Value = serde_json::from_str(&plan).unwrap();
     assert_eq!(plan["sets"][0]["counts"]["unchanged"], 2);
 
-    // By hand, as the console does.
+    // Changed by hand, as in the console.
     let edit = json!({"cron_expr": "0 2 * * *"});
     desk.dev.ok("PATCH", "/schedules/nightly", &edit).await;
     let drift = [
@@ -115,7 +115,7 @@ async fn a_file_is_planned_applied_drifts_and_is_mended() {
     desk.check(&with(&["apply", "-y"]), 0, &["1 done"]);
     desk.check(&with(&["plan"]), 0, &[]);
 
-    // What is exported declares the same.
+    // The exported file declares the same set.
     let exported = desk.check(&["export", "--set", "billing"], 0, &["cron_expr", "invoices"]);
     desk.write("exported.yaml", &exported);
     desk.check(&["plan", "-f", "exported.yaml", "--prune"], 0, &["2 unchanged"]);
@@ -123,7 +123,7 @@ async fn a_file_is_planned_applied_drifts_and_is_mended() {
     let (code, _, err) = desk.run_with(&["plan", "-f", "-"], &exported);
     assert_eq!(code, 0, "{err}");
 
-    // Foreign is refused, adopted is not, released stays.
+    // A schedule outside the set is refused; adopted it is accepted; released it stays.
     desk.dev
         .ok(
             "PUT",
@@ -147,7 +147,7 @@ async fn a_file_is_planned_applied_drifts_and_is_mended() {
     desk.check(&["release", "--set", "billing", "by-hand"], 0, &["released by-hand"]);
     desk.check(&["adopt", "--set", "billing", "nobody"], 1, &["404"]);
 
-    // Pruning, and its guard.
+    // Pruning, and its guard against many deletions.
     desk.write("empty.yaml", "set: billing\nschedules: []\n");
     desk.check(&["plan", "-f", "empty.yaml"], 0, &["2 in the set and not declared"]);
     let guard = ["would delete 2 of 2 schedules"];
@@ -183,7 +183,7 @@ fn a_file_is_checked_without_any_system() {
     let told: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &told["errors"][1]["line"]), (1, &json!(14)));
     let (code, _, err) = check("set: a\nschedules:\n- cron_expr: * * * * *\n", &[]);
-    assert_eq!((code, err.contains("needs quotes")), (1, true), "{err}");
+    assert_eq!((code, err.contains("quote a text")), (1, true), "{err}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `belfry dev`: the whole system as one process, killed and started again.
+//! `belfry dev`: the whole system as one process, killed and restarted.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 
 use crate::binary;
 
-/// These tests look at the real clock, so they do not share the machine with each other.
+/// These tests use the real clock, so they run one at a time.
 pub(crate) static ALONE: Mutex<()> = Mutex::const_new(());
 
 /// A running `belfry dev`.
@@ -29,7 +29,7 @@ impl Dev {
         Dev::start_with(data, more, "warn", Stdio::inherit())
     }
 
-    /// One that says all it has to say, to a file.
+    /// A `belfry dev` whose whole output goes to a file.
     pub(crate) fn start_logging(data: &Path, log: &Path) -> Dev {
         Dev::start_with(data, &[], "debug", std::fs::File::create(log).unwrap().into())
     }
@@ -48,7 +48,7 @@ impl Dev {
         let mut told = |what: &str| {
             let told =
                 lines.find_map(|line| Some(line.trim().strip_prefix(what)?.trim().to_owned()));
-            told.unwrap_or_else(|| panic!("nothing is said of {what}"))
+            told.unwrap_or_else(|| panic!("the output does not name {what}"))
         };
         let (url, token) = (told("API"), told("token"));
         Dev { process, url, token, http: Client::new() }
@@ -64,7 +64,7 @@ impl Dev {
         serde_json::from_str(&text).unwrap()
     }
 
-    /// Makes a schedule that fires every two seconds at `executor`.
+    /// Creates a schedule that fires every two seconds at `executor`.
     async fn every_two_seconds(&self, executor: &Executor) {
         let target = json!({"kind": "http", "url": executor.url});
         self.ok("PUT", "/workflows/w/versions/1", &json!({"definition": 1, "target": target}))
@@ -91,7 +91,7 @@ impl Drop for Dev {
     }
 }
 
-/// A data folder that goes away with the test.
+/// A data folder that is removed with the test.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
@@ -108,7 +108,7 @@ impl Drop for Folder {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the command under test lives in real time")]
+#[expect(clippy::disallowed_methods, reason = "the command under test runs in real time")]
 pub(crate) fn now() -> DateTime<Utc> {
     std::time::SystemTime::now().into()
 }
@@ -117,7 +117,7 @@ pub(crate) async fn sleep_until(at: DateTime<Utc>) {
     tokio::time::sleep((at - now()).to_std().unwrap_or_default()).await;
 }
 
-/// The next even second: when the schedule fires.
+/// The next even second, at which the schedule fires.
 fn next_beat(after: DateTime<Utc>) -> DateTime<Utc> {
     let second = after.with_nanosecond(0).unwrap() + TimeDelta::seconds(1);
     second + TimeDelta::seconds(second.timestamp() % 2)
@@ -161,7 +161,7 @@ async fn every_fire_arrives_once_and_on_time_across_a_kill() {
     dev.every_two_seconds(&executor).await;
     let first = next_beat(now());
 
-    // Half a second after a beat: nothing is being launched at that moment.
+    // Half a second after a beat, when nothing is being launched.
     sleep_until(first + TimeDelta::milliseconds(6500)).await;
     dev.kill();
     let down_from = now();

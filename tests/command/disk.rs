@@ -1,5 +1,5 @@
-//! A disk that is full and a folder nobody may write to: said clearly, nothing broken, and it works
-//! again when there is room.
+//! A full disk and a read-only folder: reported clearly, nothing is damaged, and the system works
+//! again when there is space.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,11 +15,11 @@ use crate::binary;
 use crate::crash::check_integrity;
 use crate::dev::{ALONE, Dev, Folder, now};
 
-/// Whom no file of ours belongs to.
+/// A user id that owns no file of this test.
 const NOBODY: u32 = 65_534;
 
-/// `belfry dev` whose files may not grow beyond `kib`: every write behind that fails, as it does on a
-/// full disk. A limit of the process needs neither a mount nor root.
+/// `belfry dev` whose files may not grow beyond `kib`: every write beyond that fails, as on a full
+/// disk. A limit of the process needs neither a mount nor root.
 fn start_on_full_disk(data: &Path, kib: u64, log: &Path) -> Dev {
     // Ignoring the signal turns it into a failed write.
     let script = format!("trap '' XFSZ; ulimit -f {kib}; exec \"$@\"");
@@ -61,12 +61,12 @@ async fn a_full_disk_is_said_breaks_nothing_and_passes() {
             (201, _) => stored.push(id),
             refusal => break refusal,
         }
-        assert!(stored.len() < 100, "the disk is never full");
+        assert!(stored.len() < 100, "the disk never became full");
     };
     assert_eq!(refusal.0, 503, "{refusal:?}");
     assert!(refusal.1.contains("\"title\":\"Unavailable\""), "{refusal:?}");
     let health = dev.ok("GET", "/health", &Value::Null).await;
-    assert_eq!(health["status"], "ok", "it still answers");
+    assert_eq!(health["status"], "ok", "the API still answers");
     let said = fs::read_to_string(&log.0).unwrap();
     assert!(said.contains("disk"), "the log names the cause: {said}");
     dev.kill();
@@ -111,7 +111,7 @@ async fn a_folder_nobody_may_write_to_is_named_and_left_as_it_is() {
     allow(0o555);
     let mut belfry = Command::new(binary("belfry"));
     belfry.args(["dev", "--port", "0", "--data"]).arg(&folder.0);
-    // Permissions do not bind root, so it becomes somebody whom they do.
+    // Permissions do not bind root, so the command runs as another user.
     if fs::File::create(folder.0.join("probe")).is_ok() {
         fs::remove_file(folder.0.join("probe")).unwrap();
         belfry.uid(NOBODY).gid(NOBODY);

@@ -1,4 +1,4 @@
-//! The `belfry` command as its users meet it: a process, its output, its ports.
+//! The `belfry` command as its users see it: a process, its output, its ports.
 
 mod api;
 mod cost;

@@ -1,4 +1,5 @@
-//! The resource function as CloudFormation meets it: the real binary, fed over the Lambda Runtime API.
+//! The resource function as CloudFormation calls it: the real binary, fed over the Lambda Runtime
+//! API.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -17,7 +18,7 @@ use tokio::sync::{Mutex, mpsc};
 
 use crate::binary;
 
-/// A running function: events go in, what it said of each comes out.
+/// A running function: events go in, its answers come out.
 struct Function {
     process: Child,
     events: mpsc::Sender<Value>,
@@ -62,7 +63,7 @@ impl Function {
             ("AWS_LAMBDA_LOG_STREAM_NAME", "local"),
             ("RUST_LOG", "debug"),
         ];
-        // A file, not a pipe: a pipe that nobody reads stops who writes.
+        // A file, not a pipe: a full pipe without a reader would block the writer.
         let path =
             std::env::temp_dir().join(format!("belfry-resource-{}.log", address.replace(':', "-")));
         let log = std::fs::File::create(&path).unwrap();
@@ -77,13 +78,13 @@ impl Function {
         Function { process, events, said, path }
     }
 
-    /// What it says of an event: `response` or `error`, and the body.
+    /// The answer to an event: `response` or `error`, and the body.
     async fn invoke(&mut self, event: Value) -> (String, String) {
         self.events.send(event).await.unwrap();
         self.said.recv().await.unwrap()
     }
 
-    /// Ends it; answers with all it logged.
+    /// Stops it; returns its whole log.
     fn log(mut self) -> String {
         self.process.kill().unwrap();
         self.process.wait().unwrap();

@@ -82,7 +82,7 @@ fn requests() -> Vec<Request> {
     ]
 }
 
-/// What is wrong with it.
+/// Where the mistake is.
 #[derive(Clone, Debug)]
 enum Wrong {
     Body(Change),
@@ -99,7 +99,7 @@ fn wrong() -> impl Strategy<Value = Wrong> {
         2 => (any::<usize>(), odd::text()).prop_map(|(place, text)| Wrong::Path(place, text)),
         2 => (any::<usize>(), odd::text()).prop_map(|(place, text)| Wrong::Query(place, text)),
         1 => (header, odd::text()).prop_map(|(name, text)| Wrong::Header(name, text)),
-        // Whatever HTTP lets through.
+        // Any value that HTTP allows.
         1 => "[A-Z!#$%&'*+.^_`|~0-9-]{1,20}".prop_map(Wrong::Method),
     ]
 }
@@ -132,7 +132,7 @@ async fn send(world: &World, request: &Request, wrong: &Wrong) -> (u16, Value) {
     world.call_raw(Some("ann"), &method, &path, &body, &headers).await
 }
 
-/// Percent escapes for everything that is not plain.
+/// Percent-encodes everything that is not plain.
 fn escape(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~@:".contains(&byte);
     let escaped = |byte: u8| match plain(byte) {
@@ -160,7 +160,7 @@ fn every_request_is_answered_and_none_with_a_5xx() {
         let (status, answer) = runtime.block_on(send(&world, &request, &wrong));
         prop_assert!(status < 500, "{status} {answer}");
         if status >= 400 {
-            prop_assert_eq!(&answer["status"], &json!(status), "it is a problem document");
+            prop_assert_eq!(&answer["status"], &json!(status), "the answer is a problem document");
         }
         Ok(())
     });
@@ -212,7 +212,7 @@ fn no_event_makes_a_function_panic() {
     });
     check(300, &odd::change(), |change| {
         let Ok(event) = serde_json::from_str::<Value>(&change.of(&event)) else { return Ok(()) };
-        // An error is an answer too: the runtime reports it. A panic would end this test.
+        // An error is a valid answer: the runtime reports it. A panic would end this test.
         let record =
             json!({"Records": [serde_json::from_str(&change.of(&record)).unwrap_or(Value::Null)]});
         runtime.block_on(async {

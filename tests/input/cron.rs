@@ -1,4 +1,4 @@
-//! Cron text: every expression is refused with a reason or has a next fire, in bounded time.
+//! Cron expressions: every text is refused with a reason or has a next fire, in bounded time.
 
 use belfry_core::cron::{Cron, Timetable, Zone};
 use belfry_tests::World;

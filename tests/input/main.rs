@@ -1,5 +1,5 @@
-//! Bad input: what nobody should send, sent to the real handlers. No panic, no 5xx, and what cannot
-//! be understood ends where a person sees it.
+//! Bad input to the real handlers: no panic, no 5xx, and what cannot be parsed ends where an
+//! operator sees it.
 
 mod api;
 mod cron;
@@ -25,7 +25,7 @@ fn check<S: Strategy>(
     }
 }
 
-/// Where a world lives.
+/// The runtime of a world.
 fn runtime() -> Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }

@@ -1,11 +1,11 @@
-//! Odd values: the JSON, texts and bodies that break things.
+//! Odd values: JSON, texts and bodies that tend to break programs.
 
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
 
-/// A text somebody might send by mistake or on purpose.
+/// A text sent by mistake or on purpose.
 pub(crate) fn text() -> impl Strategy<Value = String> {
     let known = select(vec![
         "",
@@ -98,20 +98,20 @@ pub(crate) fn json() -> impl Strategy<Value = Value> {
     prop_oneof![5 => leaf, 2 => tree, 1 => deep]
 }
 
-/// What becomes of one part of a valid document.
+/// A change to one part of a valid document.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
     /// A field has another value.
     Replace(usize, Value),
     /// A field is missing.
     Remove(usize),
-    /// A field is there that should not be.
+    /// A field is present that should not be.
     Add(String, Value),
-    /// All of it is something else.
+    /// The whole document is replaced.
     Whole(Value),
-    /// It ends early.
+    /// The document is cut off.
     Cut(usize),
-    /// It is not JSON.
+    /// The document is not JSON.
     Text(String),
 }
 

@@ -1,5 +1,5 @@
-//! Bodies of the launch queue: one that cannot be read harms no other, ends among the dead letters,
-//! and the run it names is not lost.
+//! Bodies of the launch queue: one that cannot be parsed harms no other, becomes a dead letter, and
+//! the run it names is not lost.
 
 use aws_sdk_sqs::types::QueueAttributeName;
 use belfry_core::run::{Run, Trigger};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{check, odd, runtime};
 
-/// A message nobody will have trouble with.
+/// A valid message.
 fn valid() -> Value {
     json!({"run_id": "report@2026-01-01T00:01:00Z", "revision": 1, "launch_at": "2026-01-01T00:01:00Z"})
 }
@@ -43,10 +43,13 @@ fn a_batch_is_answered_message_by_message() {
         let has_failed = |name: &str| failed.iter().any(|f| f["itemIdentifier"] == name);
         for (place, body) in bodies.iter().enumerate() {
             if !is_readable(body) {
-                prop_assert!(has_failed(&format!("m{place}")), "poison was deleted: {body}");
+                prop_assert!(
+                    has_failed(&format!("m{place}")),
+                    "a poison message was deleted: {body}"
+                );
             }
         }
-        prop_assert!(!has_failed("m99"), "poison took a good message with it");
+        prop_assert!(!has_failed("m99"), "a good message was not deleted beside a poison one");
         Ok(())
     });
 }
@@ -74,7 +77,8 @@ fn poison_ends_among_the_dead_letters_and_good_messages_do_not() {
     });
 }
 
-/// Sends what SQS takes. Answers with how many that were, and how many of them cannot be read.
+/// Sends the bodies that SQS accepts. Returns how many those were, and how many of them cannot be
+/// parsed.
 async fn send_all(world: &World, bodies: impl Iterator<Item = String>) -> (usize, usize) {
     let client = aws_sdk_sqs::Client::new(&world.services.sdk());
     let url = &world.app.settings.launch_queue_url;

@@ -62,7 +62,8 @@ fn a_stack_is_answered_whatever_it_says() {
             prop_assert!(failed || answer["Status"] == "SUCCESS", "{}", answer);
             prop_assert_eq!(failed, !answer["Reason"].is_null());
             prop_assert!(answer["PhysicalResourceId"].as_str().is_some_and(|id| !id.is_empty()));
-            // What the event itself has too much of comes back.
+            // The answer echoes fields of the event, so an oversized event makes an oversized
+            // answer.
             prop_assert!(!inside || stack.told().last().unwrap().text.len() <= 4096);
             prop_assert!(action != "Delete" || !inside || !failed, "{}", answer);
         }
