@@ -2,9 +2,18 @@
 
 use std::collections::HashSet;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::refusal::{Kind, Refusal};
+
+/// A request with several entries.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Batch<E> {
+    pub(crate) queue_url: Option<String>,
+    pub(crate) entries: Option<Vec<E>>,
+}
 
 const MAX_ENTRIES: usize = 10;
 const MAX_ID: usize = 80;

@@ -4,7 +4,7 @@ use rusqlite::Connection;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::batch::{self, Outcomes};
+use crate::batch::{self, Batch, Outcomes};
 use crate::content::{self, Attributes};
 use crate::messages::{self, Message, NewMessage};
 use crate::queues::{self, Queue};
@@ -18,13 +18,6 @@ struct SendMessage {
     queue_url: Option<String>,
     #[serde(flatten)]
     message: Outgoing,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct SendMessageBatch {
-    queue_url: Option<String>,
-    entries: Option<Vec<Entry>>,
 }
 
 #[derive(Deserialize)]
@@ -66,7 +59,7 @@ pub(crate) fn send(call: &Call<'_>) -> Result<Value, Refusal> {
 
 /// `SendMessageBatch`: all valid entries are sent in one commit.
 pub(crate) fn send_batch(call: &Call<'_>) -> Result<Value, Refusal> {
-    let request: SendMessageBatch = call.request()?;
+    let request: Batch<Entry> = call.request()?;
     let name = name_in_url(request.queue_url.as_deref())?;
     let entries = request.entries.unwrap_or_default();
     let now = call.now_ms();

@@ -4,7 +4,7 @@ use rusqlite::Connection;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::batch::{self, Outcomes};
+use crate::batch::{self, Batch, Outcomes};
 use crate::messages::{self, Holding};
 use crate::queues::{self, Queue};
 use crate::receipt::Receipt;
@@ -18,13 +18,6 @@ struct Settle {
     queue_url: Option<String>,
     #[serde(flatten)]
     entry: Entry,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct SettleBatch {
-    queue_url: Option<String>,
-    entries: Option<Vec<Entry>>,
 }
 
 #[derive(Deserialize)]
@@ -76,7 +69,7 @@ fn settle_one(call: &Call<'_>, settling: Settling) -> Result<Value, Refusal> {
 }
 
 fn settle_batch(call: &Call<'_>, of: &str, settling: Settling) -> Result<Value, Refusal> {
-    let request: SettleBatch = call.request()?;
+    let request: Batch<Entry> = call.request()?;
     let name = name_in_url(request.queue_url.as_deref())?;
     let entries = request.entries.unwrap_or_default();
     let now = call.now_ms();

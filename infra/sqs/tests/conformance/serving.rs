@@ -1,5 +1,8 @@
 //! The server around the queues: how it shuts down, and how it handles oversized calls.
 
+use aws_sdk_sqs::Client;
+use aws_sdk_sqs::error::SdkError;
+use aws_sdk_sqs::operation::receive_message::{ReceiveMessageError, ReceiveMessageOutput};
 use belfry_sqs::{Sqs, serve};
 use belfry_time::ManualTime;
 use tokio::net::TcpListener;
@@ -14,6 +17,8 @@ struct Server {
     ended: tokio::task::JoinHandle<std::io::Result<()>>,
 }
 
+type Poll = tokio::task::JoinHandle<Result<ReceiveMessageOutput, SdkError<ReceiveMessageError>>>;
+
 async fn start() -> Server {
     let clock = ManualTime::at("2026-01-01T12:00:00Z".parse().unwrap());
     let sqs = Sqs::memory(clock.clone()).unwrap();
@@ -24,14 +29,20 @@ async fn start() -> Server {
     Server { endpoint, clock, stop, ended: tokio::spawn(serve(listener, sqs, shutdown)) }
 }
 
-#[tokio::test]
-async fn a_server_told_to_stop_lets_its_polls_go_and_ends() {
-    let server = start().await;
-    let client = client(&server.endpoint);
+/// The URL of a new queue, and a poll that waits for its first message.
+async fn polling(server: &Server, client: &Client) -> (String, Poll) {
     let queue = client.create_queue().queue_name("q").send().await.unwrap().queue_url.unwrap();
     let poll = client.receive_message().queue_url(&queue).wait_time_seconds(20).send();
     let poll = tokio::spawn(poll);
     server.clock.until_sleeping(1).await;
+    (queue, poll)
+}
+
+#[tokio::test]
+async fn a_server_told_to_stop_lets_its_polls_go_and_ends() {
+    let server = start().await;
+    let client = client(&server.endpoint);
+    let (_, poll) = polling(&server, &client).await;
     server.stop.send(()).unwrap();
     assert!(poll.await.unwrap().unwrap().messages().is_empty());
     server.ended.await.unwrap().unwrap();
@@ -41,10 +52,7 @@ async fn a_server_told_to_stop_lets_its_polls_go_and_ends() {
 async fn a_poll_nobody_waits_for_any_more_takes_no_message() {
     let server = start().await;
     let client = client(&server.endpoint);
-    let queue = client.create_queue().queue_name("q").send().await.unwrap().queue_url.unwrap();
-    let poll = client.receive_message().queue_url(&queue).wait_time_seconds(20).send();
-    let poll = tokio::spawn(poll);
-    server.clock.until_sleeping(1).await;
+    let (queue, poll) = polling(&server, &client).await;
     poll.abort();
     assert!(poll.await.unwrap_err().is_cancelled());
     // The server notices that its caller hung up, and stops waiting on its behalf.
