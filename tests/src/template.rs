@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
-use saphyr_parser::{Event, Parser, ScalarStyle, StrInput};
-use serde_json::{Map, Value, json};
+use belfry_local::yaml::{Kind, Node};
+use serde_json::{Value, json};
 
 /// A template.
 pub struct Template(Value);
@@ -47,77 +47,28 @@ impl Template {
     }
 }
 
-/// The JSON a YAML document stands for.
+/// The JSON that a YAML document stands for, with tags in CloudFormation's long form.
 pub fn yaml(text: &str) -> Result<Value, String> {
-    let mut events = Parser::new_from_str(text);
-    loop {
-        match next(&mut events)? {
-            Event::StreamStart | Event::DocumentStart(_) => {}
-            event => return node(event, &mut events),
-        }
+    let documents = belfry_local::yaml::read(text).map_err(|problem| {
+        format!("{}:{}: {}", problem.place.line, problem.place.column, problem.message)
+    })?;
+    match documents.as_slice() {
+        [document] => Ok(value(document)),
+        documents => Err(format!("{} documents instead of one", documents.len())),
     }
 }
 
-fn next<'a>(events: &mut Parser<'a, StrInput<'a>>) -> Result<Event<'a>, String> {
-    match events.next() {
-        Some(Ok((event, _))) => Ok(event),
-        Some(Err(problem)) => Err(problem.to_string()),
-        None => Err("the document ends too early".to_owned()),
-    }
-}
-
-fn node<'a>(event: Event<'a>, events: &mut Parser<'a, StrInput<'a>>) -> Result<Value, String> {
-    let (tag, value) = match event {
-        Event::Scalar(text, style, _, tag) => {
-            let value = match (style, &tag) {
-                (ScalarStyle::Plain, None) => plain(&text),
-                _ => json!(text),
-            };
-            (tag, value)
-        }
-        Event::SequenceStart(_, tag) => {
-            let mut items = Vec::new();
-            loop {
-                match next(events)? {
-                    Event::SequenceEnd => break (tag, Value::Array(items)),
-                    event => items.push(node(event, events)?),
-                }
-            }
-        }
-        Event::MappingStart(_, tag) => {
-            let mut pairs = Map::new();
-            loop {
-                let key = match next(events)? {
-                    Event::MappingEnd => break (tag, Value::Object(pairs)),
-                    Event::Scalar(key, ..) => key.into_owned(),
-                    event => return Err(format!("a key is {event:?}")),
-                };
-                let event = next(events)?;
-                let value = node(event, events)?;
-                if pairs.insert(key.clone(), value).is_some() {
-                    return Err(format!("{key} is there twice"));
-                }
-            }
-        }
-        event => return Err(format!("cannot read {event:?}")),
+fn value(node: &Node) -> Value {
+    let plain = match &node.kind {
+        Kind::Scalar { value, .. } => value.clone(),
+        Kind::List(nodes) => nodes.iter().map(value).collect(),
+        Kind::Map(fields) => Value::Object(
+            fields.iter().map(|(key, node)| (key.text.clone(), value(node))).collect(),
+        ),
     };
-    Ok(match tag {
-        Some(tag) => intrinsic(&tag.suffix, &value),
-        None => value,
-    })
-}
-
-/// What a word without quotes means: a number, yes or no, nothing, or itself.
-fn plain(text: &str) -> Value {
-    match text {
-        "" | "~" | "null" => Value::Null,
-        "true" => json!(true),
-        "false" => json!(false),
-        _ => match (text.parse::<i64>(), text.parse::<f64>()) {
-            (Ok(number), _) => json!(number),
-            (_, Ok(number)) if text.starts_with(|c: char| c.is_ascii_digit()) => json!(number),
-            _ => json!(text),
-        },
+    match &node.tag {
+        Some(tag) => intrinsic(tag, &plain),
+        None => plain,
     }
 }
 

@@ -13,3 +13,4 @@ pub mod processes;
 pub mod rules;
 pub mod services;
 pub mod tokens;
+pub mod yaml;

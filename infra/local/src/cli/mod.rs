@@ -38,14 +38,18 @@ fn json_text(text: &str) -> Result<Value, String> {
     serde_json::from_str(text).map_err(|problem| format!("is not JSON: {problem}"))
 }
 
+/// Reads a file, or standard input if the file is `-`.
+fn read_text(file: &Path) -> io::Result<String> {
+    if file != Path::new("-") {
+        return std::fs::read_to_string(file);
+    }
+    let mut text = String::new();
+    io::stdin().read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// Reads the JSON of a file, or of standard input if the file is `-`.
 fn read_json(file: &Path) -> Result<Value, String> {
-    let text = if file == Path::new("-") {
-        let mut text = String::new();
-        io::stdin().read_to_string(&mut text).map(|_| text)
-    } else {
-        std::fs::read_to_string(file)
-    };
-    let text = text.map_err(|problem| format!("read {}: {problem}", file.display()))?;
+    let text = read_text(file).map_err(|problem| format!("read {}: {problem}", file.display()))?;
     json_text(&text).map_err(|problem| format!("{} {problem}", file.display()))
 }

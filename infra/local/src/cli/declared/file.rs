@@ -11,11 +11,10 @@ use belfry_core::declare::set::declaration::Declaration;
 use belfry_core::id::SetName;
 use belfry_core::invalid::Invalid;
 use belfry_core::schedule::house::House;
+use belfry_local::yaml::{self, Key, Kind, Node, Place};
 use belfry_time::{SystemTime, Time};
 use clap::Args;
 use serde_json::{Value, json};
-
-use super::yaml::{self, Key, Kind, Node, Place};
 
 /// The API takes no larger request body, so a larger file cannot be applied.
 const MAX_FILE: u64 = 6 * 1024 * 1024;
@@ -259,12 +258,12 @@ fn named(key: &Key, node: &Node, id: &str, file: &str, problems: &mut Vec<Proble
         return node;
     }
     if let Kind::Scalar { value: Value::Null, .. } = node.kind {
-        node = Node { place: key.place, kind: Kind::Map(Vec::new()) };
+        node = Node { place: key.place, kind: Kind::Map(Vec::new()), tag: None };
     }
     if let Kind::Map(fields) = &mut node.kind {
         let name = Kind::Scalar { value: Value::from(key.text.as_str()), lead: Some(0) };
         let key = Key { text: id.to_owned(), place: key.place };
-        fields.insert(0, (key.clone(), Node { place: key.place, kind: name }));
+        fields.insert(0, (key.clone(), Node { place: key.place, kind: name, tag: None }));
     }
     node
 }

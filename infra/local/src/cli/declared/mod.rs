@@ -8,7 +8,6 @@ mod sets;
 mod show;
 mod validate;
 mod write;
-mod yaml;
 
 pub(crate) use apply::{Apply, Plan};
 pub(crate) use import::Import;

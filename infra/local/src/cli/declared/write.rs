@@ -1,8 +1,7 @@
 //! Writes JSON as YAML for people.
 
+use belfry_local::yaml::plain;
 use serde_json::Value;
-
-use super::yaml::plain;
 
 /// Fields written first, because people look for them first.
 const FIRST: [&str; 11] = [
@@ -91,5 +90,53 @@ fn word(text: &str) -> String {
     {
         true => text.to_owned(),
         false => Value::from(text).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use belfry_local::yaml;
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(json: &Value) {
+        let text = write(json);
+        assert_eq!(yaml::read(&text).unwrap()[0].value(), *json, "{text}");
+    }
+
+    #[test]
+    fn a_set_is_written_so_that_it_is_read_again() {
+        check(&json!({"set": "billing", "schedules": [{
+            "schedule_id": "a", "cron_expr": "0 2 * * *", "start_at": "2026-01-01T00:00:00Z",
+            "paused": false, "jitter_ms": 500,
+            "payload": {"no": "off", "n": 1.5, "s": "7", "nothing": null, "x": 16, "more": [1, -2]},
+        }]}));
+    }
+
+    #[test]
+    fn odd_texts_are_written_so_that_they_are_read_again() {
+        for text in [
+            "",
+            "no",
+            "7",
+            "1e3",
+            "- a",
+            "a: b",
+            "#x",
+            "* * * * *",
+            "a\nb",
+            "é",
+            "true",
+            " a",
+            "a ",
+            "@daily",
+        ] {
+            let json = json!({"field": text, "list": [text, {text: text}]});
+            check(&json);
+        }
+        let nested = json!({"a": {}, "b": [], "c": [[1, {"x": []}], {"y": {"z": [1]}}]});
+        check(&nested);
     }
 }

@@ -5,8 +5,8 @@ mod crontab;
 mod eventbridge;
 
 use std::collections::BTreeSet;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use belfry_core::id::SetName;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::sets::told;
 use super::write::write;
 use crate::cli::table::plain;
-use crate::cli::{fail, print_json, print_line};
+use crate::cli::{fail, print_json, print_line, read_text};
 
 /// Converts other schedulers' schedules to a file of schedules; warns about what does not carry
 /// over.
@@ -116,7 +116,8 @@ impl Import {
             }
             Origin::Eventbridge(asked) => (asked.common, Box::new(eventbridge::read)),
         };
-        let imported = text(&common.file).and_then(|text| read(&text));
+        let text = read_text(&common.file).map_err(|problem| problem.to_string());
+        let imported = text.and_then(|text| read(&text));
         match imported {
             Ok(imported) => match print(&common, &imported) {
                 Ok(()) => ExitCode::SUCCESS,
@@ -125,16 +126,6 @@ impl Import {
             Err(problem) => fail(&format!("{}: {problem}", common.file.display())),
         }
     }
-}
-
-fn text(file: &Path) -> Result<String, String> {
-    let text = if file == Path::new("-") {
-        let mut text = String::new();
-        io::stdin().read_to_string(&mut text).map(|_| text)
-    } else {
-        std::fs::read_to_string(file)
-    };
-    text.map_err(|problem| problem.to_string())
 }
 
 #[expect(clippy::print_stderr, reason = "the file goes to standard output")]
