@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use belfry_tests::Executor;
+use belfry_tests::dice::Dice;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 
@@ -26,34 +27,22 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// What the executor saw: for each key, the lives of the process in which it was called.
 type Calls = Arc<Mutex<HashMap<String, Vec<usize>>>>;
 
-/// Numbers from a seed (xorshift).
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_lost_or_launched_twice_across_many_kills() {
     let _alone = ALONE.lock().await;
     let (folder, executor) = (Folder::new("crash"), Executor::start().await);
     let (calls, life) = (Calls::default(), Arc::new(AtomicUsize::new(0)));
     remember(&executor, &calls, &life);
-    let mut dice = Dice(0x9E37_79B9_7F4A_7C15 ^ SEED);
+    let mut dice = Dice::new(SEED);
 
     let mut dev = Dev::start(&folder.0, &[]);
     make_schedules(&dev, &executor).await;
     for kill in 0..KILLS {
-        tokio::time::sleep(Duration::from_millis(100 + dice.below(2400))).await;
+        tokio::time::sleep(Duration::from_millis(dice.between(100, 2499) as u64)).await;
         dev.kill();
         life.fetch_add(1, Ordering::SeqCst);
         if kill % 4 == 0 {
-            kill_while_it_starts(&folder.0, dice.below(250)).await;
+            kill_while_it_starts(&folder.0, dice.between(0, 249) as u64).await;
             life.fetch_add(1, Ordering::SeqCst);
         }
         dev = Dev::start(&folder.0, &[]);

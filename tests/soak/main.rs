@@ -16,7 +16,7 @@ use belfry_local::services::{Services, Storage};
 use belfry_tests::checker::{
     self, Answer, Call, Change, Definition, History, Kind, Rules, Schedule,
 };
-use belfry_tests::{Executor, Flaky, embedded, world};
+use belfry_tests::{Executor, Flaky, Line, embedded, world};
 use belfry_time::{SystemTime, Time};
 use chrono::{DateTime, Duration, Utc};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ async fn soak(minutes: i64, rate: i64) -> ExitCode {
     let sdk = services.sdk();
     let settings = services.prepare(&sdk, given).await.expect("settings");
     let flaky = Flaky::new(sdk.http_client().expect("a client"), FAULTS);
-    let flaky_sdk = sdk.to_builder().http_client(flaky.clone()).build();
+    let flaky_sdk = sdk.to_builder().http_client(Line(flaky.clone())).build();
     let app = |sdk| {
         let mut app = App::new(sdk, settings.clone(), time.clone());
         app.metrics = metrics::to_nowhere;

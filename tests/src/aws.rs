@@ -11,7 +11,7 @@ use belfry_engine::app::App;
 use belfry_engine::metrics::{self, Sink};
 use serde_json::{Value, json};
 
-use crate::World;
+use crate::{Line, World};
 
 /// One request to AWS.
 #[derive(Clone)]
@@ -37,7 +37,7 @@ pub async fn world_beside(calls: Calls, settings: &[(&str, &str)]) -> World {
 /// are empty.
 pub fn restarted(world: World, url: &str, metrics: Sink) -> World {
     let sdk = world.services.sdk().into_builder();
-    let sdk = sdk.endpoint_url(url).http_client(world.warden.clone()).build();
+    let sdk = sdk.endpoint_url(url).http_client(Line(world.warden.clone())).build();
     let time = Arc::new(world.time.clone());
     let mut app = App::new(&sdk, world.app.settings.clone(), time);
     app.store = world.app.store.clone();

@@ -5,19 +5,16 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use aws_smithy_runtime_api::client::http::{
-    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient,
-    SharedHttpConnector,
+    HttpConnector, HttpConnectorFuture, SharedHttpClient, SharedHttpConnector,
 };
-use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_runtime_api::client::result::ConnectorError;
-use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
-use aws_smithy_runtime_api::http::StatusCode;
-use aws_smithy_types::body::SdkBody;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::embedded;
+use crate::line::{Between, answer};
 
-/// An HTTP client for the SDK that fails now and then.
+/// A line on which calls fail now and then.
 #[derive(Clone, Debug)]
 pub struct Flaky {
     inner: SharedHttpClient,
@@ -43,12 +40,12 @@ struct Seen {
 }
 
 impl Flaky {
-    /// A client over `inner` of whose calls `rate` in a thousand fail.
+    /// A line over `inner` of whose calls `rate` in a thousand fail.
     pub fn new(inner: SharedHttpClient, rate: u32) -> Flaky {
         Flaky { inner, trouble: Trouble::Rate(rate), seen: Arc::default() }
     }
 
-    /// A client over `inner` whose service handles `most` concurrent writes and throttles the
+    /// A line over `inner` whose service handles `most` concurrent writes and throttles the
     /// others.
     pub fn crowded(inner: SharedHttpClient, most: usize) -> Flaky {
         Flaky { inner, trouble: Trouble::Crowd(most), seen: Arc::default() }
@@ -92,38 +89,25 @@ impl Flaky {
     }
 }
 
-impl HttpClient for Flaky {
-    fn http_connector(
-        &self,
-        settings: &HttpConnectorSettings,
-        components: &RuntimeComponents,
-    ) -> SharedHttpConnector {
-        let inner = self.inner.http_connector(settings, components);
-        SharedHttpConnector::new(Line { inner, flaky: self.clone() })
+impl Between for Flaky {
+    fn inner(&self) -> &SharedHttpClient {
+        &self.inner
     }
-}
 
-#[derive(Debug)]
-struct Line {
-    inner: SharedHttpConnector,
-    flaky: Flaky,
-}
-
-impl HttpConnector for Line {
-    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        let rate = match self.flaky.trouble {
+    fn call(&self, request: HttpRequest, inner: &SharedHttpConnector) -> HttpConnectorFuture {
+        let rate = match self.trouble {
             Trouble::Rate(rate) => rate,
-            Trouble::Crowd(most) => return self.crowd(request, most),
+            Trouble::Crowd(most) => return self.crowd(request, most, inner),
         };
         if fastrand::u32(0..1000) >= rate {
-            return self.inner.call(request);
+            return inner.call(request);
         }
-        self.flaky.note(&request);
+        self.note(&request);
         match fastrand::u32(0..3) {
             0 => HttpConnectorFuture::ready(Err(ConnectorError::io("connection reset".into()))),
             1 => busy("ThrottlingException"),
             _ => {
-                let answer = self.inner.call(request);
+                let answer = inner.call(request);
                 HttpConnectorFuture::new(async move {
                     answer.await?;
                     Err(ConnectorError::timeout("no answer".into()))
@@ -133,19 +117,24 @@ impl HttpConnector for Line {
     }
 }
 
-impl Line {
-    fn crowd(&self, request: HttpRequest, most: usize) -> HttpConnectorFuture {
+impl Flaky {
+    fn crowd(
+        &self,
+        request: HttpRequest,
+        most: usize,
+        inner: &SharedHttpConnector,
+    ) -> HttpConnectorFuture {
         let target = request.headers().get("x-amz-target").unwrap_or_default();
         let is_write = ["PutItem", "UpdateItem", "BatchExecuteStatement"]
             .iter()
             .any(|write| target.ends_with(write));
         if !is_write {
-            return self.inner.call(request);
+            return inner.call(request);
         }
-        if !self.flaky.begin_write(most) {
+        if !self.begin_write(most) {
             return busy("com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException");
         }
-        let (answer, flaky) = (self.inner.call(request), self.flaky.clone());
+        let (answer, flaky) = (inner.call(request), self.clone());
         HttpConnectorFuture::new(async move {
             let answer = answer.await;
             flaky.seen.lock().unwrap().writing -= 1;
@@ -155,7 +144,6 @@ impl Line {
 }
 
 fn busy(kind: &str) -> HttpConnectorFuture {
-    let body = format!(r#"{{"__type":"{kind}","message":"slow down"}}"#);
-    let status = StatusCode::try_from(400).expect("a status");
-    HttpConnectorFuture::ready(Ok(HttpResponse::new(status, SdkBody::from(body))))
+    let body = json!({"__type": kind, "message": "slow down"});
+    HttpConnectorFuture::ready(Ok(answer(400, &body)))
 }

@@ -4,10 +4,12 @@
 pub mod aws;
 pub mod checker;
 pub mod crowd;
+pub mod dice;
 pub mod door;
 pub mod embedded;
 pub mod executor;
 pub mod flaky;
+pub mod line;
 pub mod meter;
 pub mod policy;
 pub mod sim;
@@ -18,6 +20,7 @@ pub mod world;
 
 pub use executor::{Executor, Launch};
 pub use flaky::Flaky;
+pub use line::Line;
 pub use meter::Meter;
 pub use stack::Stack;
 pub use template::Template;

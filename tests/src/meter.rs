@@ -10,12 +10,10 @@ use std::sync::{Arc, Mutex};
 
 use aws_smithy_http_client::Builder;
 use aws_smithy_runtime_api::client::http::{
-    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient,
-    SharedHttpConnector,
+    HttpConnector, HttpConnectorFuture, SharedHttpClient, SharedHttpConnector,
 };
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
-use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::byte_stream::ByteStream;
 use belfry_time::ManualTime;
@@ -23,12 +21,14 @@ use chrono::Duration;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
+use crate::line::Between;
+
 const WRITES: [&str; 5] =
     ["PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems", "BatchExecuteStatement"];
 
 const READS: [&str; 4] = ["GetItem", "BatchGetItem", "Query", "Scan"];
 
-/// An HTTP client for the SDK that counts.
+/// Counts the requests on a line.
 #[derive(Clone, Debug)]
 pub struct Meter {
     inner: SharedHttpClient,
@@ -139,42 +139,29 @@ impl Meter {
     }
 }
 
-impl HttpClient for Meter {
-    fn http_connector(
-        &self,
-        settings: &HttpConnectorSettings,
-        components: &RuntimeComponents,
-    ) -> SharedHttpConnector {
-        let inner = self.inner.http_connector(settings, components);
-        SharedHttpConnector::new(Metered { inner, meter: self.clone() })
+impl Between for Meter {
+    fn inner(&self) -> &SharedHttpClient {
+        &self.inner
     }
-}
 
-#[derive(Debug)]
-struct Metered {
-    inner: SharedHttpConnector,
-    meter: Meter,
-}
-
-impl HttpConnector for Metered {
-    fn call(&self, mut request: HttpRequest) -> HttpConnectorFuture {
+    fn call(&self, mut request: HttpRequest, inner: &SharedHttpConnector) -> HttpConnectorFuture {
         let target = request.headers().get("x-amz-target").unwrap_or_default().to_owned();
         let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
-        if !self.meter.note(&operation, request.body().bytes().unwrap_or_default()) {
-            self.meter.cut.notify_one();
+        if !self.note(&operation, request.body().bytes().unwrap_or_default()) {
+            self.cut.notify_one();
             return HttpConnectorFuture::new(std::future::pending());
         }
         let is_write = WRITES.contains(&operation.as_str());
         let is_read = READS.contains(&operation.as_str());
         if !target.starts_with("DynamoDB") || !(is_write || is_read) {
-            return self.inner.call(request);
+            return inner.call(request);
         }
         let mut body: Value = serde_json::from_slice(request.body().bytes().unwrap()).unwrap();
         body["ReturnConsumedCapacity"] = json!("INDEXES");
         let body = body.to_string();
         request.headers_mut().insert("content-length", body.len().to_string());
         *request.body_mut() = SdkBody::from(body);
-        let (inner, counts) = (self.inner.clone(), self.meter.counts.clone());
+        let (inner, counts) = (inner.clone(), self.counts.clone());
         HttpConnectorFuture::new(async move {
             let mut response: HttpResponse = inner.call(request).await?;
             let body = ByteStream::new(response.take_body()).collect().await;

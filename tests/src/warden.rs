@@ -5,20 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use aws_smithy_runtime_api::client::http::{
-    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient,
-    SharedHttpConnector,
+    HttpConnector, HttpConnectorFuture, SharedHttpClient, SharedHttpConnector,
 };
-use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
-use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
-use aws_smithy_runtime_api::http::StatusCode;
-use aws_smithy_types::body::SdkBody;
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use belfry_local::functions::AT_WORK;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::line::{Between, Line, answer};
 use crate::policy::{Demand, allowed, demands, functions};
 use crate::{Meter, Template};
 
-/// An HTTP client for the SDK that knows what each function may do. Callers that are not functions,
+/// Lets requests through according to what each function may do. Callers that are not functions,
 /// such as a story that reads a table, may do everything.
 #[derive(Clone, Debug)]
 pub struct Warden {
@@ -38,12 +35,11 @@ struct Book {
 impl Warden {
     /// A warden over a meter, of a deployment with this event bus.
     pub fn new(meter: Meter, bus: &str) -> Warden {
-        use aws_smithy_runtime_api::shared::IntoShared;
         let template = Template::ours();
         let role = |(name, function)| (name, allowed(template, function));
         let roles = functions(template).map(role).collect();
         let book = Arc::new(Book { roles, used: Mutex::default(), refused: Mutex::default() });
-        Warden { inner: meter.into_shared(), bus: bus.to_owned(), book }
+        Warden { inner: SharedHttpClient::new(Line(meter)), bus: bus.to_owned(), book }
     }
 
     /// What each function has requested so far.
@@ -63,28 +59,14 @@ impl Drop for Book {
     }
 }
 
-impl HttpClient for Warden {
-    fn http_connector(
-        &self,
-        settings: &HttpConnectorSettings,
-        components: &RuntimeComponents,
-    ) -> SharedHttpConnector {
-        let inner = self.inner.http_connector(settings, components);
-        SharedHttpConnector::new(Gate { inner, bus: self.bus.clone(), book: self.book.clone() })
+impl Between for Warden {
+    fn inner(&self) -> &SharedHttpClient {
+        &self.inner
     }
-}
 
-#[derive(Debug)]
-struct Gate {
-    inner: SharedHttpConnector,
-    bus: String,
-    book: Arc<Book>,
-}
-
-impl HttpConnector for Gate {
-    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+    fn call(&self, request: HttpRequest, inner: &SharedHttpConnector) -> HttpConnectorFuture {
         let Ok(function) = AT_WORK.try_with(|name| *name) else {
-            return self.inner.call(request);
+            return inner.call(request);
         };
         let target = request.headers().get("x-amz-target").unwrap_or_default();
         let path = request.uri().split('?').next().unwrap_or_default();
@@ -95,16 +77,11 @@ impl HttpConnector for Gate {
             if !self.book.roles[function].contains(&asked.1) {
                 let message = format!("{function} is not authorized: {}", asked.1);
                 self.book.refused.lock().unwrap().insert(asked);
-                return HttpConnectorFuture::ready(Ok(denied(&message)));
+                let body = json!({"__type": "AccessDeniedException", "message": message});
+                return HttpConnectorFuture::ready(Ok(answer(400, &body)));
             }
             self.book.used.lock().unwrap().insert(asked);
         }
-        self.inner.call(request)
+        inner.call(request)
     }
-}
-
-fn denied(message: &str) -> HttpResponse {
-    let body = serde_json::json!({"__type": "AccessDeniedException", "message": message});
-    let status = StatusCode::try_from(400).expect("a status");
-    HttpResponse::new(status, SdkBody::from(body.to_string()))
 }

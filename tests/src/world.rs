@@ -17,7 +17,7 @@ use belfry_time::{ManualTime, Time};
 use chrono::{Duration, DurationRound};
 use serde_json::{Value, json};
 
-use crate::{Executor, Meter, Warden};
+use crate::{Executor, Line, Meter, Warden};
 
 /// Signs the requests to executors.
 pub const SIGNING_KEY: &str = "a key for the stories";
@@ -64,7 +64,7 @@ impl World {
         let meter = Meter::new();
         let bus = settings.iter().find(|(name, _)| *name == "EVENT_BUS").map_or("", |(_, bus)| bus);
         let warden = Warden::new(meter.clone(), bus);
-        let sdk = services.sdk().into_builder().http_client(warden.clone()).build();
+        let sdk = services.sdk().into_builder().http_client(Line(warden.clone())).build();
         let given = |name: &str| match name {
             "SIGNING_KEY" => Some(SIGNING_KEY.to_owned()),
             "RUN_TOKEN_KEY" => Some(RUN_TOKEN_KEY.to_owned()),
@@ -302,19 +302,24 @@ impl World {
 
     /// The runs of a schedule, oldest first.
     pub async fn runs(&self, schedule: &str) -> Vec<Value> {
-        let mut runs = Vec::new();
-        let mut cursor = String::new();
-        loop {
-            let path = format!("/schedules/{schedule}/runs?limit=200{cursor}");
-            let page = self.ok("GET", &path, &Value::Null).await;
-            runs.extend(page["items"].as_array().unwrap().clone());
-            match page["next_cursor"].as_str() {
-                Some(next) => cursor = format!("&cursor={next}"),
-                None => break,
-            }
-        }
+        let mut runs = self.pages(&format!("/schedules/{schedule}/runs"), 200).await;
         runs.reverse();
         runs
+    }
+
+    /// The items of a list over all its pages, which have `limit` items each.
+    pub async fn pages(&self, path: &str, limit: usize) -> Vec<Value> {
+        let mut items = Vec::new();
+        let mut cursor = String::new();
+        loop {
+            let path = format!("{path}?limit={limit}{cursor}");
+            let page = self.ok("GET", &path, &Value::Null).await;
+            items.extend(page["items"].as_array().unwrap().clone());
+            match page["next_cursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => return items,
+            }
+        }
     }
 
     /// The runs of a schedule as (time, status, reason), oldest first.

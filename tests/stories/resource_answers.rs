@@ -8,7 +8,7 @@ use belfry_core::instant::Instant;
 use belfry_engine::app::App;
 use belfry_engine::{functions, metrics};
 use belfry_tests::stack::SIGNATURE;
-use belfry_tests::{Flaky, Stack, World};
+use belfry_tests::{Flaky, Line, Stack, World};
 use belfry_time::{Sleep, Time};
 use chrono::Duration;
 use serde_json::{Value, json};
@@ -95,7 +95,8 @@ async fn an_answer_is_delivered_again_until_it_is_taken() {
 fn flaky(world: &World, rate: u32) -> App {
     let sdk = world.services.sdk();
     let client = Flaky::new(sdk.http_client().unwrap(), rate);
-    let sdk = sdk.to_builder().http_client(client).retry_config(RetryConfig::disabled()).build();
+    let sdk =
+        sdk.to_builder().http_client(Line(client)).retry_config(RetryConfig::disabled()).build();
     let time = Arc::new(world.time.clone());
     let mut app = App::new(&sdk, world.app.settings.clone(), time);
     app.metrics = metrics::to_nowhere;

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use belfry_tests::crowd::{only_one_among, only_one_behind};
 use belfry_tests::embedded;
-use belfry_tests::{Flaky, World};
+use belfry_tests::{Flaky, Line, World};
 
 /// Creates schedules that all fire at half past, and moves to the minute before.
 async fn crowd(world: &World, count: usize) {
@@ -63,7 +63,7 @@ async fn a_tick_that_runs_out_of_time_hands_over_and_another_finishes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn more_than_one_ticks_worth_is_handed_over_at_once_and_worked_on_side_by_side() {
+async fn work_beyond_one_ticks_share_is_handed_over_and_done_in_parallel() {
     let world = World::with(&[("TICK_SHARE", "100"), ("DUE_SHARDS", "4")]).await;
     crowd(&world, 500).await;
     let first = world.tick().await;
@@ -192,7 +192,7 @@ async fn shards_may_be_added_while_schedules_exist() {
 fn with_settings(world: World, change: impl FnOnce(&mut Settings)) -> World {
     let mut settings = world.app.settings.clone();
     change(&mut settings);
-    let sdk = world.services.sdk().into_builder().http_client(world.meter.clone()).build();
+    let sdk = world.services.sdk().into_builder().http_client(Line(world.meter.clone())).build();
     let mut app = App::new(&sdk, settings, Arc::new(world.time.clone()));
     app.metrics = metrics::to_nowhere;
     world.replace_app(app)
@@ -217,7 +217,7 @@ async fn a_table_that_is_asked_too_much_is_asked_less() {
     crowd(&world, 600).await;
     // The service handles eight concurrent writes; the tick would make 128.
     let flaky = Flaky::crowded(world.services.sdk().http_client().unwrap(), 8);
-    let sdk = world.services.sdk().into_builder().http_client(flaky.clone()).build();
+    let sdk = world.services.sdk().into_builder().http_client(Line(flaky.clone())).build();
     let settings = world.app.settings.clone();
     let mut app = App::new(&sdk, settings, Arc::new(world.time.clone()));
     app.metrics = metrics::to_nowhere;

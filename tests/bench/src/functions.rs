@@ -13,7 +13,7 @@ use belfry_local::mapping::{self, Mapping};
 use belfry_local::services::local_default;
 use belfry_local::tokens::{Issuer, TTL, all_scopes};
 use belfry_local::{gateway, rules};
-use belfry_tests::{Meter, world};
+use belfry_tests::{Line, Meter, world};
 use belfry_time::{ManualTime, SystemTime, Time};
 use chrono::Duration;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ pub async fn serve(arguments: &[String]) {
     let meter = arguments.iter().any(|argument| argument == "--meter").then(Meter::new);
     let mut sdk = aws_config::from_env().retry_config(RetryConfig::standard());
     if let Some(meter) = &meter {
-        sdk = sdk.http_client(meter.clone());
+        sdk = sdk.http_client(Line(meter.clone()));
     }
     let sdk = sdk.load().await;
     #[expect(

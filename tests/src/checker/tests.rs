@@ -99,7 +99,7 @@ fn a_fire_without_a_record_is_lost() {
 }
 
 #[test]
-fn a_tracked_run_whose_message_came_again_after_its_lease_is_launched_again() {
+fn a_tracked_run_is_launched_again_when_its_lease_expired() {
     let mut history = history();
     history.calls[1].tracked = true;
     history.calls.push(Call { at: at("00:02:45"), fence: 2, ..call("00:02:00") });

@@ -3,7 +3,7 @@
 use belfry_core::instant::Instant;
 use chrono::Duration;
 
-use super::dice::Dice;
+use crate::dice::Dice;
 
 /// The probability of each fault, in ten thousand, and the storms in which many calls fail in a
 /// row.

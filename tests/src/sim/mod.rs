@@ -6,7 +6,6 @@
 
 mod client;
 mod clock;
-mod dice;
 mod executor;
 mod faults;
 mod index;
@@ -38,9 +37,9 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::checker::{self, History, Record, Rules, Violation};
+use crate::dice::Dice;
 use crate::embedded::{RUNS, SCHEDULES};
 use clock::SimTime;
-use dice::Dice;
 use executor::Executor;
 use faults::Faults;
 use index::Lag;

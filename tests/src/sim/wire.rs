@@ -9,8 +9,6 @@ use aws_smithy_runtime_api::client::http::{
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
-use aws_smithy_runtime_api::http::StatusCode;
-use aws_smithy_types::body::SdkBody;
 use chrono::Duration;
 use serde_json::{Value, json};
 
@@ -20,6 +18,7 @@ use super::invocation::{Function, INVOCATION, Invocation};
 use super::mutation::{self, Mutation};
 use super::{Sim, index, queue, trace};
 use crate::embedded::{self, RUNS};
+use crate::line::answer;
 
 /// The HTTP client of every SDK client in a simulated life.
 #[derive(Clone)]
@@ -305,7 +304,5 @@ fn throttled(asked: &Asked) -> Reply {
 }
 
 fn response(reply: &Reply) -> HttpResponse {
-    let status = StatusCode::try_from(reply.status).expect("a status");
-    let body = if reply.body.is_null() { String::new() } else { reply.body.to_string() };
-    HttpResponse::new(status, SdkBody::from(body))
+    answer(reply.status, &reply.body)
 }

@@ -1,11 +1,12 @@
-//! Dice: all randomness of a simulated life, from one seed.
+//! Dice: the randomness of a simulated life or of a story, from one seed.
 
 /// A small generator (SplitMix64): the same seed gives the same numbers on every machine.
 #[derive(Clone, Debug)]
-pub(super) struct Dice(u64);
+pub struct Dice(u64);
 
 impl Dice {
-    pub(super) fn new(seed: u64) -> Dice {
+    /// Dice of this seed.
+    pub fn new(seed: u64) -> Dice {
         Dice(seed.wrapping_mul(0x2545_F491_4F6C_DD1D).wrapping_add(1))
     }
 
@@ -18,20 +19,22 @@ impl Dice {
     }
 
     /// A number from `low` to `high`, both included.
-    pub(super) fn between(&mut self, low: i64, high: i64) -> i64 {
+    pub fn between(&mut self, low: i64, high: i64) -> i64 {
         low + (self.next() % (high - low + 1) as u64) as i64
     }
 
     /// True with this probability in ten thousand.
-    pub(super) fn chance(&mut self, in_ten_thousand: u32) -> bool {
+    pub fn chance(&mut self, in_ten_thousand: u32) -> bool {
         self.next() % 10_000 < u64::from(in_ten_thousand)
     }
 
-    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+    /// One of some values.
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[(self.next() % from.len() as u64) as usize]
     }
 
-    pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
+    /// Brings values into a random order.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for place in (1..items.len()).rev() {
             items.swap(place, (self.next() % (place as u64 + 1)) as usize);
         }
