@@ -56,7 +56,7 @@ fn what_is_asked_for_changes_what_is_told() {
 }
 
 #[test]
-fn prices_of_ones_own_are_taken_and_a_region_without_prices_is_not_guessed() {
+fn own_prices_are_used_and_unknown_regions_are_refused() {
     let refused = cost(&["--region", "eu-west-1"]);
     assert!(!refused.status.success());
     let problem = String::from_utf8(refused.stderr).unwrap();

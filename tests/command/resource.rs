@@ -119,7 +119,7 @@ async fn take(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_real_binary_makes_and_deletes_a_schedule_and_logs_neither_payload_nor_url() {
+async fn the_resource_binary_manages_a_schedule_and_logs_no_secrets() {
     let (world, stack) = (World::new().await, Stack::start("billing").await);
     let mut function = Function::start(&world, "").await;
     let properties = json!({

@@ -161,7 +161,7 @@ async fn versions_of_a_workflow_are_listed_newest_first() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_of_runs_and_changes_neither_repeat_nor_lose_while_others_are_added() {
+async fn pages_neither_repeat_nor_lose_entries_while_others_are_added() {
     let world = World::new().await;
     world.schedule("report", "*/10 * * * * *", &json!({})).await;
     for n in 0..10 {

@@ -97,7 +97,7 @@ async fn a_delete_between_the_reading_and_the_second_is_obeyed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_begins_to_follow_between_the_reading_and_the_second_follows_this_fire() {
+async fn a_schedule_that_follows_before_the_second_follows_this_fire() {
     for names in CROWDS {
         let (world, delivery) = early(names, &json!({})).await;
         let follower = json!({"workflow_id": "w", "after_schedule_id": "report"});

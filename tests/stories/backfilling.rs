@@ -38,7 +38,7 @@ fn hours(world: &World) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn every_fire_of_the_range_runs_once_in_order_and_the_clock_does_not_notice() {
+async fn a_backfill_runs_every_fire_once_in_order_beside_the_clock() {
     let world = at_noon(&json!({})).await;
     let before = world.ok("GET", "/schedules/s", &Value::Null).await;
     let begun = backfill(&world, &range("03:00", "08:30")).await;

@@ -82,7 +82,7 @@ async fn a_tick_that_finds_its_fires_recorded_sends_them_again_one_by_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fire_that_fails_comes_again_alone_and_the_others_of_its_message_do_not() {
+async fn a_failed_fire_returns_without_the_others_of_its_message() {
     let world = world().await;
     world.executor.answers(|launch| match launch.body["metadata"]["attempt"].as_u64() {
         Some(1 | 2) if launch.run_id.starts_with("report-7@") => (503, String::new()),

@@ -91,7 +91,7 @@ async fn jitter_moves_the_start_and_not_the_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_ticks_at_once_over_a_thousand_fires_make_a_thousand_runs_and_launches() {
+async fn two_concurrent_ticks_launch_a_thousand_fires_once_each() {
     let world = World::new().await;
     // Beyond the look-ahead, so that only the ticks emit them.
     let make = |n: i64| {

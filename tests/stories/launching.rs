@@ -73,7 +73,7 @@ async fn one_failing_target_leaves_its_neighbours_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_launcher_that_died_is_replaced_when_its_lease_is_over_and_cannot_write_any_more() {
+async fn a_dead_launcher_is_replaced_after_its_lease_and_fenced_off() {
     let world = World::new().await;
     world.schedule("report", "0 1 0 * * *", &json!({})).await;
     world.pass_without_ticks(Duration::minutes(1) - Duration::seconds(2)).await;
@@ -262,7 +262,7 @@ async fn cold(world: World) -> World {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn failures_in_a_row_pause_the_schedule_and_one_success_starts_the_count_anew() {
+async fn failures_in_a_row_pause_the_schedule_and_a_success_resets_them() {
     let world = World::new().await;
     let minute =
         |launch: &belfry_tests::Launch| launch.run_id[launch.run_id.len() - 6..][..2].to_owned();

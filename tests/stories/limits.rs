@@ -38,7 +38,7 @@ async fn count(world: &World) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hundred_creations_at_once_at_the_rate_make_exactly_as_many_as_it_allows() {
+async fn a_hundred_concurrent_creations_keep_exactly_to_the_rate() {
     let world = World::with(&[("CREATE_RATE_PER_MINUTE", "10")]).await;
     let door = Door::of(&world).await;
     let ann = door.token("ann", SCOPES, |_| {});
@@ -69,7 +69,7 @@ async fn a_hundred_creations_at_once_at_the_rate_make_exactly_as_many_as_it_allo
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hundred_creations_at_once_at_the_count_make_exactly_as_many_as_there_is_room_for() {
+async fn a_hundred_concurrent_creations_keep_exactly_to_the_count() {
     let world = World::with(&[("MAX_SCHEDULES_PER_OWNER", "7")]).await;
     let door = Door::of(&world).await;
     let ann = door.token("ann", SCOPES, |_| {});

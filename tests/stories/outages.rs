@@ -66,7 +66,7 @@ async fn once_launches_the_newest_of_ninety_days() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_window_holds_of_ninety_days_is_launched_in_order_a_bounded_number_at_a_time() {
+async fn the_window_of_a_ninety_day_outage_is_caught_up_in_bounded_ticks() {
     for policy in ["fire_immediately", "spread"] {
         let day = json!({"catchup_policy": policy, "catchup_window_s": 86400});
         let (world, worked) = outage(&day).await;

@@ -155,7 +155,7 @@ async fn a_pause_empties_the_queue() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_by_hand_during_a_pause_leaves_the_order_of_what_is_caught_up_alone() {
+async fn a_run_by_hand_in_a_pause_keeps_the_order_of_the_catch_up() {
     let end_at = "2026-01-01T00:00:50Z";
     let world = world(&json!({"catchup_policy": "fire_immediately", "end_at": end_at})).await;
     world.ok("POST", "/schedules/report/pause", &Value::Null).await;
@@ -187,7 +187,7 @@ async fn a_run_by_hand_during_a_pause_leaves_the_order_of_what_is_caught_up_alon
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_resume_that_died_after_any_step_starts_nothing_after_what_comes_later() {
+async fn a_resume_that_died_at_any_step_starts_no_run_out_of_order() {
     let mut died = 0;
     for requests in 1..=16 {
         // Two that are not caught up are summarised.

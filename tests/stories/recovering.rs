@@ -62,7 +62,7 @@ async fn a_message_that_was_lost_is_made_good() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_launcher_that_died_after_its_claim_is_made_good_though_its_message_is_gone() {
+async fn a_launcher_dead_after_its_claim_is_recovered_without_its_message() {
     let world = world_without_ticks(&json!({})).await;
     world.tick().await;
     world.lose_messages().await;
@@ -93,7 +93,7 @@ async fn a_run_that_keeps_getting_lost_is_abandoned_after_three_attempts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_recovered_for_a_schedule_that_was_paused_or_deleted_behind_an_edit() {
+async fn recovery_launches_nothing_for_a_paused_schedule() {
     let world = world_without_ticks(&json!({})).await;
     world.tick().await;
     world.lose_messages().await;
@@ -104,7 +104,7 @@ async fn nothing_is_recovered_for_a_schedule_that_was_paused_or_deleted_behind_a
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_launcher_that_died_before_a_pause_leaves_no_run_that_blocks_its_schedule() {
+async fn a_launcher_dead_before_a_pause_leaves_no_blocking_run() {
     let world = world_without_ticks(&json!({"overlap_policy": "skip"})).await;
     world.tick().await;
     world.lose_messages().await;
@@ -140,7 +140,7 @@ async fn a_tracked_run_that_takes_too_long_fails_and_frees_its_slot() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_that_began_ends_though_its_schedule_is_paused_or_deleted_and_nobody_reports() {
+async fn an_unreported_run_of_a_paused_or_deleted_schedule_ends() {
     let more = json!({"workflow_id": "t", "max_runtime_s": 900, "overlap_policy": "skip"});
     let world = world_without_ticks(&more).await;
     world.tick().await;

@@ -118,7 +118,7 @@ async fn without_a_name_or_an_owner_it_gets_both() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_name_replaces_it_and_the_old_one_goes_when_cloudformation_says_so() {
+async fn a_new_name_replaces_the_schedule_and_cloudformation_deletes_the_old() {
     let (world, stack) = (World::new().await, Stack::start("billing").await);
     let (old, new) = (nightly("old", "0 9 * * *"), nightly("new", "0 9 * * *"));
     stack.create(&world, "Nightly", &old).await;

@@ -101,7 +101,7 @@ async fn unexplained(world: &World, schedule: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn restored_clocks_are_caught_up_by_policy_and_what_had_not_launched_then_launches_again() {
+async fn restored_clocks_catch_up_and_unlaunched_runs_launch_again() {
     let (world, backup) = lived_on().await;
     backup.restore(&world).await;
     for _ in 0..20 {

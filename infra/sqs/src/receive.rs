@@ -267,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_expires_before_it_is_buried_and_is_buried_before_it_is_delivered() {
+    fn expiry_comes_before_burial_and_burial_before_delivery() {
         #[track_caller]
         fn check(age_ms: i64, receives_here: i64, limit: Option<i64>, expected: Fate) {
             let message = Message {
