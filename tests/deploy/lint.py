@@ -68,7 +68,7 @@ def main(contract):
         name = fault["name"]
         rings = [ring for ring, by in (("contract", caught), ("lint", linted)) if by.get(name)]
         said_so = (linted.get(name) or caught[name] or [""])[0]
-        print(f"{name:<58} {', '.join(rings) or 'NOBODY':<15} {said_so.splitlines()[0][:110]}")
+        print(f"{name:<58} {', '.join(rings) or 'NOTHING':<15} {said_so.splitlines()[0][:110]}")
         if rings != fault["by"]:
             problems.append(f"{name}: caught by {rings}, not by {fault['by']}")
     print(f"{len(faults)} planted faults. The template itself: {len(found)} problems; {said.splitlines()[-1]}")

@@ -71,14 +71,14 @@ def play(scene):
         deploy(scene)
     if report.failed:
         return
-    with report.subject("The services have what the template says"):
+    with report.subject("The services match the template"):
         inspect(scene)
-    with report.subject("Who may call"):
+    with report.subject("The gateway checks tokens"):
         access(scene)
     faults = firing = None
-    with report.subject("Things break"):
+    with report.subject("Faults are caused"):
         faults = Faults(scene)
-    with report.subject("Schedules are made"):
+    with report.subject("Schedules are created"):
         firing = Firing(scene)
     with report.subject("Executors report"):
         reporting(scene)
@@ -92,7 +92,7 @@ def play(scene):
         with report.subject("Schedules fire"):
             firing.finish()
     if faults:
-        with report.subject("What broke is mended"):
+        with report.subject("Faults are recovered"):
             faults.finish()
     with report.subject("The deployment is deleted"):
         destroy(scene)

@@ -220,7 +220,7 @@ impl Reader {
     }
 }
 
-/// The name of a local tag. Tags of YAML's own schema say what a scalar is, and are no names.
+/// The name of a local tag. Tags of YAML's core schema are left out: they only give the type of a scalar.
 fn local(tag: Option<Cow<'_, Tag>>) -> Option<String> {
     tag.filter(|tag| !tag.is_yaml_core_schema()).map(|tag| tag.suffix.clone())
 }

@@ -74,7 +74,7 @@ pub(super) fn check(template: &Template, problems: &mut Problems) {
     let source = (referred(&mapping["EventSourceArn"]), referred(&mapping["FunctionName"]));
     problems.unless(
         source == ("LaunchQueue", "LauncherFunction"),
-        format!("the mapping brings {} to {}", source.0, source.1),
+        format!("the mapping delivers {} to {}", source.0, source.1),
     );
     ticks(template, timeout("TickFunction"), problems);
     let concurrency = referred(&mapping["ScalingConfig"]["MaximumConcurrency"]);
@@ -93,7 +93,7 @@ fn ticks(template: &Template, timeout: i64, problems: &mut Problems) {
     let source = (referred(&mapping["EventSourceArn"]), referred(&mapping["FunctionName"]));
     problems.unless(
         source == ("TickQueue", "TickFunction"),
-        format!("the mapping of hand-overs brings {} to {}", source.0, source.1),
+        format!("the mapping of hand-overs delivers {} to {}", source.0, source.1),
     );
     let responses = &mapping["FunctionResponseTypes"];
     problems.equal("what the tick answers", responses, &json!(["ReportBatchItemFailures"]));
