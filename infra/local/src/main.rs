@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::{Shell, generate};
 
-/// A cron scheduler made of functions on managed services.
+/// A cron scheduler made of functions on managed AWS services.
 #[derive(Parser)]
-#[command(name = "belfry", version, about)]
+#[command(name = "belfry", version)]
 struct Belfry {
     #[command(subcommand)]
     command: Command,

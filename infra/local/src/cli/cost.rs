@@ -184,8 +184,8 @@ fn verdict(bill: &Bill) -> String {
     }
     format!(
         "Each further million fires adds {}, against {} at EventBridge Scheduler, which is cheaper at any\n\
-         volume. Belfry's {} times as much pays for overlap and catch-up policies, a record of every fire\n\
-         and the recovery of lost ones.",
+         volume. The {}-fold price pays for overlap and catch-up policies, a record of every fire, and the\n\
+         recovery of lost ones.",
         money(bill.per_million_fires),
         money(bill.scheduler_per_million),
         (bill.per_million_fires / bill.scheduler_per_million).round(),
