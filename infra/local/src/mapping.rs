@@ -123,7 +123,9 @@ impl Mapping {
         match self.functions.invoke(self.function, event(&self.queue_url, &messages)).await {
             Ok(answer) => self.delete(&messages, &answer).await,
             // The invocation failed: all messages return when their visibility timeout ends.
-            Err(problem) => error!(function = self.function.name(), %problem, "failed"),
+            Err(problem) => {
+                error!(function = self.function.name(), %problem, "function invocation failed")
+            }
         }
     }
 

@@ -18,7 +18,7 @@ pub async fn run(functions: Functions, function: Function, time: Arc<dyn Time>, 
     loop {
         let now = time.now();
         if let Err(problem) = functions.invoke(function, event(now)).await {
-            error!(function = function.name(), %problem, "failed");
+            error!(function = function.name(), %problem, "function invocation failed");
         }
         let passed = time.now().timestamp_millis();
         let next = (passed / rate_ms + 1) * rate_ms;

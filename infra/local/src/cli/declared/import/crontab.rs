@@ -45,7 +45,8 @@ pub(super) fn read(text: &str, wish: &Wish) -> Imported {
             "must be published; its target receives each command as payload.command and runs it";
         imported.warn(&format!("workflow {workflow}"), message);
         if zone.is_none() {
-            let message = "names no time zone, so UTC is used; pass the machine's zone with --tz";
+            let message =
+                "the crontab names no zone, so UTC is used; pass the machine's zone with --tz";
             imported.warn("timezone", message);
         }
     }
