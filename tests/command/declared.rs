@@ -93,7 +93,7 @@ async fn a_file_is_planned_applied_drifts_and_is_mended() {
     let file = ["-f", "billing.yaml"];
     let with = |words: &[&'static str]| [&words[..1], &file, &words[1..]].concat();
     desk.check(&with(&["plan"]), 2, &["+ nightly  create", "2 to create", "1 to publish"]);
-    desk.check(&with(&["apply"]), 1, &["say --yes"]);
+    desk.check(&with(&["apply"]), 1, &["pass --yes to apply without confirmation"]);
     desk.check(&with(&["apply", "--yes"]), 0, &["set billing: 3 done"]);
     desk.check(&with(&["plan"]), 0, &["2 unchanged"]);
     desk.check(&with(&["apply", "--yes"]), 0, &["2 unchanged"]);

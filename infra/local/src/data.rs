@@ -1,7 +1,7 @@
 //! The data folder: only one `belfry dev` uses it at a time, and the keys in it survive restarts.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -106,8 +106,7 @@ fn kept(
 /// A random key.
 fn random_key() -> Result<String, StartError> {
     let mut bytes = [0u8; 32];
-    File::open("/dev/urandom")
-        .and_then(|mut random| random.read_exact(&mut bytes))
-        .map_err(|e| StartError::Io("read random bytes".to_owned(), e))?;
+    aws_lc_rs::rand::fill(&mut bytes)
+        .map_err(|_| StartError::Prepare("read random bytes".to_owned()))?;
     Ok(hex::encode(bytes))
 }

@@ -5,14 +5,13 @@
 
 use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
 use aws_lc_rs::rsa::{KeyPair, KeySize};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use belfry_core::guard::access::Scope;
 use belfry_core::instant::Instant;
 use chrono::Duration;
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::jwk::{Jwk, ThumbprintHash};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, encode};
+use pem::{EncodeConfig, LineEnding, Pem};
 use serde_json::{Map, Value, json};
 
 use crate::services::StartError;
@@ -62,10 +61,8 @@ impl Issuer {
         let problem = |_| StartError::Prepare("create a token key".to_owned());
         let der: Pkcs8V1Der<'_> =
             KeyPair::generate(KeySize::Rsa2048).and_then(|pair| pair.as_der()).map_err(problem)?;
-        let text = STANDARD.encode(der.as_ref());
-        let lines: Vec<_> = text.as_bytes().chunks(64).map(String::from_utf8_lossy).collect();
-        let body = lines.join("\n");
-        Ok(format!("-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n"))
+        let lines = EncodeConfig::new().set_line_ending(LineEnding::LF);
+        Ok(pem::encode_config(&Pem::new("PRIVATE KEY", der.as_ref()), lines))
     }
 
     /// The issuer with this key.
@@ -207,6 +204,7 @@ mod tests {
 
     #[test]
     fn a_token_nobody_signed_is_forged() {
+        use base64::Engine;
         use base64::engine::general_purpose::URL_SAFE_NO_PAD as URL;
         let issuer = Issuer::of_key(&Issuer::new_key().unwrap()).unwrap();
         let claims = json!({
