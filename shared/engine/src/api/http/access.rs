@@ -30,8 +30,7 @@ pub fn is_open(method: &str, raw_path: &str) -> bool {
         return method == "GET" || method == "HEAD";
     }
     let Some((base, segments)) = segments.split_at_checked(BASE.len()) else { return false };
-    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
-    match openapi::find(method, &segments) {
+    match openapi::find(method, segments) {
         Found::Call(operation) => {
             base.iter().eq(BASE.iter()) && !matches!(operation.gate, Gate::Token(_))
         }

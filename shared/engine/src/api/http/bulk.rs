@@ -1,8 +1,9 @@
 //! Bulk changes, as they are asked for.
 
+use super::input::{named, optional_catchup, optional_flag, optional_text, tag};
 use super::problem::Problem;
 use super::request::{Answer, Request};
-use super::routes::{named, optional_catchup, optional_flag, optional_text, tag};
+use super::routes::Routed;
 use crate::api::bulk;
 use crate::api::bulk::{Action, MAX_CHANGED};
 use crate::api::list::Wanted;
@@ -11,7 +12,7 @@ use crate::app::App;
 
 const FIELDS: [&str; 7] = ["action", "tag", "workflow_id", "note", "catchup", "dry_run", "cursor"];
 
-pub(super) async fn bulk(app: &App, request: &Request) -> Result<Answer, Problem> {
+pub(super) async fn bulk(app: &App, request: &Request) -> Routed {
     let body = request.small_object(&FIELDS)?;
     let given = |field: &str| body.get(field).is_some_and(|value| !value.is_null());
     let note = optional_text(&body, "note")?;

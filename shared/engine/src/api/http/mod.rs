@@ -2,17 +2,25 @@
 //! locally.
 
 pub mod access;
+mod backfills;
 mod bulk;
 mod console;
+mod counts;
+mod input;
+mod ledger;
+mod meta;
 pub mod openapi;
 mod presets;
 mod problem;
 mod request;
 mod routes;
+mod runs;
+mod schedules;
 mod sets;
 mod timezones;
-mod trigger_node;
+mod trigger_nodes;
 mod validate;
+mod workflows;
 
 use aws_lambda_events::apigw::{ApiGatewayV2httpRequest, ApiGatewayV2httpResponse};
 
@@ -33,8 +41,7 @@ pub async fn handle(app: &App, event: ApiGatewayV2httpRequest) -> ApiGatewayV2ht
         return file.into_event();
     }
     let answer = match request::Request::read(event) {
-        // Boxed: all routes in one future are deeper than the compiler looks.
-        Ok(request) => Box::pin(routes::route(app, &request)).await,
+        Ok(request) => routes::route(app, request).await,
         Err(problem) => Err(problem),
     };
     answer.unwrap_or_else(problem::Problem::into_answer).into_event()

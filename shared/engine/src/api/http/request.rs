@@ -19,6 +19,8 @@ use crate::schedules::caller::Caller;
 pub(super) struct Request {
     pub(super) method: String,
     pub(super) segments: Vec<String>,
+    /// The parameters of the path by the names that the operation gives them.
+    pub(super) path: Vec<(&'static str, String)>,
     pub(super) request_id: String,
     query: Vec<(String, String)>,
     headers: HeaderMap,
@@ -60,6 +62,7 @@ impl Request {
         Ok(Request {
             method: context.http.method.as_str().to_owned(),
             segments: segments[skip + BASE.len()..].to_vec(),
+            path: Vec::new(),
             request_id: context.request_id.unwrap_or_default(),
             query,
             headers: event.headers,
@@ -93,6 +96,12 @@ impl Request {
             Some(unknown) => Err(Problem::field(unknown, "is not a field of this request")),
             None => Ok(body),
         }
+    }
+
+    /// A parameter of the path; empty if the operation's path has none of this name.
+    pub(super) fn path(&self, name: &str) -> &str {
+        let found = self.path.iter().find(|(key, _)| *key == name);
+        found.map_or("", |(_, value)| value.as_str())
     }
 
     /// A parameter of the query.

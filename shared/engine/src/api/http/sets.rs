@@ -1,10 +1,12 @@
 //! Declared sets, as they are asked for.
 
-use belfry_core::id::{ScheduleId, SetName};
+use belfry_core::id::SetName;
 
+use super::input::{flag, known_schedule, named, number};
 use super::problem::Problem;
 use super::request::{Answer, Request};
-use super::routes::{flag, named, number_from_query, saved};
+use super::routes::Routed;
+use super::schedules::saved;
 use crate::api::sets;
 use crate::api::sets::Wish;
 use crate::app::App;
@@ -13,23 +15,21 @@ use crate::schedules::declare;
 /// No larger number of deletes can be meant.
 pub(super) const MAX_DELETES: usize = 10_000;
 
-type Routed = Result<Answer, Problem>;
-
 /// A set brought to what is declared, or what that would do.
-pub(super) async fn put(app: &App, request: &Request, set: &str) -> Routed {
-    answer(app, request, set, flag(request, "dry_run")?).await
+pub(super) async fn put(app: &App, request: &Request) -> Routed {
+    answer(app, request, flag(request, "dry_run")?).await
 }
 
 /// What a put would do, for those who may only read.
-pub(super) async fn plan(app: &App, request: &Request, set: &str) -> Routed {
-    answer(app, request, set, true).await
+pub(super) async fn plan(app: &App, request: &Request) -> Routed {
+    answer(app, request, true).await
 }
 
-async fn answer(app: &App, request: &Request, set: &str, dry_run: bool) -> Routed {
-    let set: SetName = named("set", set)?;
+async fn answer(app: &App, request: &Request, dry_run: bool) -> Routed {
+    let set: SetName = named("set", request.path("set"))?;
     let allow_delete = match request.query("allow_delete") {
         None => None,
-        Some(_) => Some(number_from_query(request, "allow_delete", 0..=MAX_DELETES, 0)?),
+        Some(_) => Some(number(request, "allow_delete", 0..=MAX_DELETES, 0)?),
     };
     let wish = Wish { dry_run, prune: flag(request, "prune")?, allow_delete };
     let body = request.json()?;
@@ -42,17 +42,17 @@ pub(super) async fn list(app: &App, request: &Request) -> Routed {
     Ok(Answer::json(200, &sets::sets(app, request.caller()?).await?))
 }
 
-pub(super) async fn export(app: &App, request: &Request, set: &str) -> Routed {
-    let set = set.parse().map_err(|_| Problem::not_found("set"))?;
+pub(super) async fn export(app: &App, request: &Request) -> Routed {
+    let set = request.path("set").parse().map_err(|_| Problem::not_found("set"))?;
     Ok(Answer::json(200, &sets::export(app, request.caller()?, &set).await?))
 }
 
-pub(super) async fn adopt(app: &App, request: &Request, set: &str, id: &ScheduleId) -> Routed {
-    let set = named("set", set)?;
-    Ok(saved(&declare::adopt(app, request.caller()?, &set, id).await?))
+pub(super) async fn adopt(app: &App, request: &Request) -> Routed {
+    let (id, set) = (known_schedule(request)?, named("set", request.path("set"))?);
+    Ok(saved(&declare::adopt(app, request.caller()?, &set, &id).await?))
 }
 
-pub(super) async fn release(app: &App, request: &Request, set: &str, id: &ScheduleId) -> Routed {
-    let set = named("set", set)?;
-    Ok(saved(&declare::release(app, request.caller()?, &set, id).await?))
+pub(super) async fn release(app: &App, request: &Request) -> Routed {
+    let (id, set) = (known_schedule(request)?, named("set", request.path("set"))?);
+    Ok(saved(&declare::release(app, request.caller()?, &set, &id).await?))
 }

@@ -10,8 +10,8 @@ use chrono::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::problem::Problem;
 use super::request::{Answer, Request};
+use super::routes::Routed;
 use super::timezones::local_text;
 use crate::app::App;
 
@@ -30,7 +30,7 @@ const FIELDS: [&str; 10] = [
     "count",
 ];
 
-pub(super) fn validate(app: &App, request: &Request) -> Result<Answer, Problem> {
+pub(super) async fn validate(app: &App, request: &Request) -> Routed {
     let body = request.small_object(&FIELDS)?;
     let now = app.now();
     let answer = match read(&body, &app.settings.house, now) {

@@ -1,6 +1,7 @@
 //! The OpenAPI document: made from the same table that the router is served by.
 
 mod kind;
+mod operation;
 mod operations;
 mod records;
 mod requests;
@@ -13,9 +14,10 @@ use serde_json::{Map, Value, json};
 
 use super::access::Gate;
 
-use operations::in_path;
-pub(super) use operations::{Found, find};
-pub use operations::{OPERATIONS, Operation};
+pub use operation::Operation;
+use operation::in_path;
+pub(super) use operation::{Found, find};
+pub use operations::OPERATIONS;
 
 /// The document, as `GET /openapi.json` answers.
 pub fn document() -> Value {

@@ -1,0 +1,33 @@
+//! The API about itself: health, its document, and what a person may choose from.
+
+use belfry_core::cron::tzdb_version;
+use belfry_core::vocabulary::vocabulary;
+use serde_json::json;
+
+use super::openapi;
+use super::presets::presets;
+use super::request::{Answer, Request};
+use super::routes::Routed;
+use super::timezones::timezones;
+use crate::app::App;
+
+pub(super) async fn health(_: &App, _: &Request) -> Routed {
+    let version = env!("CARGO_PKG_VERSION");
+    Ok(Answer::json(200, &json!({"status": "ok", "version": version, "tzdb": tzdb_version()})))
+}
+
+pub(super) async fn document(_: &App, _: &Request) -> Routed {
+    Ok(Answer::json(200, &openapi::document()))
+}
+
+pub(super) async fn list_presets(_: &App, _: &Request) -> Routed {
+    Ok(Answer::json(200, &presets()))
+}
+
+pub(super) async fn list_timezones(app: &App, _: &Request) -> Routed {
+    Ok(Answer::json(200, &timezones(&app.settings.house, app.now())))
+}
+
+pub(super) async fn show_vocabulary(app: &App, _: &Request) -> Routed {
+    Ok(Answer::json(200, &json!(vocabulary(&app.settings.house))))
+}

@@ -1,0 +1,36 @@
+//! Workflow versions: listed, shown and published.
+
+use super::input::{limit, named, version};
+use super::problem::Problem;
+use super::request::{Answer, Request};
+use super::routes::Routed;
+use crate::app::App;
+use crate::schedules::workflows;
+
+pub(super) async fn list(app: &App, request: &Request) -> Routed {
+    let missing = |_| Problem::not_found("workflow");
+    let id = request.path("workflow_id").parse().map_err(missing)?;
+    let cursor = request
+        .query("cursor")
+        .map(|text| version(text).ok_or_else(|| Problem::field("cursor", "is not a cursor")));
+    let (limit, cursor) = (limit(request)?, cursor.transpose()?);
+    let versions = workflows::versions(app, request.caller()?, &id, limit, cursor).await?;
+    Ok(Answer::json(200, &versions))
+}
+
+pub(super) async fn get(app: &App, request: &Request) -> Routed {
+    let caller = request.caller()?;
+    let missing = || Problem::not_found("workflow version");
+    let id = request.path("workflow_id").parse().map_err(|_| missing())?;
+    let number = version(request.path("version")).ok_or_else(missing)?;
+    Ok(Answer::json(200, &workflows::version(app, caller, &id, number).await?))
+}
+
+pub(super) async fn publish(app: &App, request: &Request) -> Routed {
+    let caller = request.caller()?;
+    let id = named("workflow_id", request.path("workflow_id"))?;
+    let number = version(request.path("version"))
+        .ok_or_else(|| Problem::field("version", "must be a whole number from 1"))?;
+    let (new, workflow) = workflows::publish(app, caller, &id, number, &request.json()?).await?;
+    Ok(Answer::json(if new { 201 } else { 200 }, &workflow))
+}
