@@ -1,9 +1,11 @@
 //! The names of schedules, workflows, triggers and sets, the ids of runs, and the idempotency key
 //! of a launch.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -12,8 +14,11 @@ use crate::instant::{self, Instant};
 /// Long enough for a UUID with a prefix, and short enough to fit in every key together with others.
 const MAX_NAME: usize = 64;
 
-/// The name of a schedule, unique in the deployment. It contains only letters, digits and `. _ -`,
-/// so that URLs, run ids and execution names can contain it without escaping.
+/// The rule of every name, as a regular expression.
+pub const PATTERN: &str = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$";
+
+/// A schedule's name, unique in the deployment. Letters, digits and `. _ -`, so that it stands
+/// unescaped in URLs, run ids and execution names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ScheduleId(String);
@@ -81,6 +86,20 @@ macro_rules! name {
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(&self.0)
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({"type": "string", "pattern": PATTERN})
             }
         }
     };
@@ -264,6 +283,20 @@ impl fmt::Display for RunId {
 impl Serialize for RunId {
     fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         out.collect_str(self)
+    }
+}
+
+impl JsonSchema for RunId {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "RunId".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string"})
     }
 }
 

@@ -1,20 +1,44 @@
 //! The problems of an input, by field. The caller gets all problems at once.
 
 use belfry_cron::CronError;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// One problem with one field of an input.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
+/// One problem of one field.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
+#[schemars(deny_unknown_fields)]
 #[error("{field}: {message}")]
 pub struct Invalid {
-    /// The field's name as the caller wrote it, with dots inside objects: `target.url`.
+    /// Name of the field as the caller wrote it, dotted inside objects; empty for the whole body.
     pub field: String,
-    /// What is wrong, as a fragment that completes a sentence: `must not be empty`.
+    /// What is wrong with the field: a fragment that completes a sentence.
     pub message: String,
-    /// The character at which the problem begins, counted from 0, if the field is a text and one
-    /// position in it is to blame.
+    /// Character at which the problem begins, counted from 0, where the field is a text and one
+    /// place in it is to blame.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<usize>,
+}
+
+/// Why a request was refused, as RFC 9457 has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Problem", deny_unknown_fields)]
+pub struct ProblemDetails {
+    /// Always `about:blank`: the status says what kind of problem it is.
+    #[serde(rename = "type", default)]
+    #[schemars(!default)]
+    pub kind: String,
+    /// Kind of problem, for people.
+    pub title: String,
+    /// Status of the answer.
+    #[schemars(range(min = 100, max = 599))]
+    pub status: u16,
+    /// What happened.
+    #[serde(default)]
+    #[schemars(!default)]
+    pub detail: String,
+    /// Every field that is wrong.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<Invalid>,
 }
 
 impl Invalid {

@@ -4,8 +4,8 @@
 //! function takes its inputs as arguments and returns data. The engine acts on that data.
 //!
 //! The rooms import in one direction: the words all others use (`id`, `instant`, `invalid`, `form`,
-//! `encoding`, `words`), then `workflow`, `guard` and `schedule`, `run`, `fire`, then `tick`, `recovery` and
-//! `ledger`, then `declare` and `vocabulary`.
+//! `encoding`, `page`, `words`), then `workflow`, `guard` and `schedule`, `run`, `fire`, then `tick`,
+//! `recovery` and `ledger`, then `declare` and `vocabulary`.
 
 pub mod declare;
 pub mod encoding;
@@ -16,6 +16,7 @@ pub mod id;
 pub mod instant;
 pub mod invalid;
 pub mod ledger;
+pub mod page;
 pub mod recovery;
 pub mod run;
 pub mod schedule;

@@ -1,6 +1,7 @@
 //! The vocabulary: every field, status and reason with what people read for it, so that a console
 //! lacks no words for what the API answers.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -11,77 +12,80 @@ use crate::schedule::fields::{Absent, Alias, FIELDS, Field, Kind, MAX_SHORT_TEXT
 use crate::schedule::house::House;
 use crate::words::{Term, terms};
 
-/// The words of a deployment.
-#[derive(Clone, Debug, Serialize)]
+/// The words of the API with what people read for them.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Vocabulary {
-    /// The fields of a schedule.
+    /// Fields of a schedule.
     pub fields: Vec<FieldWords>,
-    /// What a schedule does.
+    /// Values of a schedule's `status`.
     pub schedule_statuses: Vec<Term>,
-    /// Where a run stands.
+    /// Values of a run's `status`.
     pub run_statuses: Vec<Term>,
-    /// Why a run is in its state.
+    /// Values of a run's `reason`.
     pub reasons: Vec<Term>,
-    /// What became of a fire in the ledger, and why there are runs besides.
+    /// Keys of a ledger's `by_reason` and `extra`.
     pub ledger_reasons: Vec<Term>,
-    /// What is wrong with an unexplained fire of the ledger.
+    /// Values of `why` in a ledger's `unexplained`.
     pub ledger_problems: Vec<Term>,
 }
 
 /// A field of a schedule, for programs that draw forms.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct FieldWords {
-    /// In requests and answers.
+    /// Name in requests and answers.
     pub name: &'static str,
-    /// For people.
+    /// Name for people.
     pub label: &'static str,
-    /// What it means.
+    /// Meaning, in a line.
     pub description: &'static str,
-    /// What it holds.
+    /// What the field holds, such as `whole_number` or `choice`.
     pub kind: &'static str,
-    /// The smallest number it may hold.
+    /// Smallest number the field may hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum: Option<u64>,
-    /// The largest number it may hold.
+    /// Largest number the field may hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maximum: Option<u64>,
-    /// The longest text it may hold, in characters.
+    /// Longest text the field may hold, in characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_length: Option<usize>,
-    /// The longest JSON it may hold, in bytes.
+    /// Longest JSON the field may hold, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<usize>,
-    /// The most elements it may hold.
+    /// Most elements the field may hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_items: Option<usize>,
-    /// The words it may hold.
+    /// Words the field may hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<Term>,
-    /// Whether a definition must have it.
+    /// Whether a definition must have the field.
     pub required: bool,
     /// Whether an answer may have `null`.
     pub nullable: bool,
-    /// Whether requests have no say in it.
+    /// Whether requests cannot set the field.
     pub read_only: bool,
-    /// What holds in this deployment if a request does not say.
+    /// Value of a schedule that does not set the field, in this deployment.
     pub default: Value,
-    /// The same for people, where the value says too little; a setting's value is in `default`.
+    /// Meaning of that default, where the value says too little.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_means: Option<&'static str>,
-    /// The setting of the deployment that decides it.
+    /// Setting of the deployment that decides the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setting: Option<&'static str>,
-    /// Its other names in requests.
+    /// Other names of the field in requests.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<AliasWords>,
 }
 
 /// Another name of a field.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Alias", deny_unknown_fields)]
 pub struct AliasWords {
-    /// The name.
+    /// Name in requests.
     pub name: &'static str,
-    /// Whether `true` is `false` under this name.
+    /// Whether `true` means `false` under this name.
     pub opposite: bool,
 }
 

@@ -5,19 +5,21 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::value::StrDeserializer;
 use serde::de::{Deserializer, Error, IntoDeserializer, Visitor};
 use serde::{Deserialize, forward_to_deserialize_any};
 
 /// A word of the API, its name for people and its meaning in a sentence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Term {
-    /// As it stands in requests and answers.
+    /// Value in requests and answers.
     pub word: &'static str,
-    /// As a person reads it.
+    /// Name for people.
     pub label: &'static str,
-    /// What it means.
+    /// Meaning, in a sentence.
     pub meaning: &'static str,
 }
 

@@ -1,9 +1,11 @@
 //! A workflow: an immutable, versioned definition and the target that a run of it is launched at.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::encoding::json_text;
+use crate::id::WorkflowId;
 use crate::invalid::Invalid;
 
 /// One version of a workflow. A version never changes, so launchers cache it.
@@ -20,54 +22,90 @@ pub struct Workflow {
 }
 
 /// When a run counts as done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Completion {
-    /// A run succeeds when its target accepts the launch.
+    /// When the target accepts the launch.
     #[default]
     OnLaunch,
-    /// A run ends when its executor reports success or failure.
+    /// When the executor reports how the run ended.
     Tracked,
 }
 
-/// The service that a run is launched at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Where runs are launched. Texts are at most 2048 bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Target {
-    /// A signed POST request.
+    /// A signed POST to a URL.
     Http {
-        /// The URL of the request.
+        /// The URL.
+        #[schemars(length(min = 1), extend("format" = "http-url"))]
         url: String,
     },
-    /// A message in an SQS queue.
+    /// A message to a queue.
     Sqs {
-        /// The URL of the queue. A `.fifo` queue deduplicates by the idempotency key.
+        /// URL of the queue; a `.fifo` queue deduplicates by the idempotency key.
+        #[schemars(length(min = 1), extend("format" = "http-url"))]
         queue_url: String,
     },
-    /// An asynchronous invocation of a Lambda function.
+    /// An asynchronous invocation of a function.
     Lambda {
-        /// The function's name or ARN.
+        /// Name or ARN of the function.
+        #[schemars(length(min = 1), extend("format" = "function"))]
         function: String,
     },
-    /// An execution of a state machine. Its name is the idempotency key, so that Step Functions
-    /// starts it only once.
+    /// An execution of a state machine, named by the idempotency key.
     StepFunctions {
-        /// The ARN of the state machine.
+        /// ARN of the state machine.
+        #[schemars(length(min = 1), extend("format" = "arn"))]
         state_machine_arn: String,
     },
-    /// An event on an EventBridge bus.
+    /// An event on a bus.
     #[serde(rename = "eventbridge")]
     EventBridge {
-        /// The name or ARN of the bus.
+        /// Name or ARN of the bus.
+        #[schemars(length(min = 1), extend("format" = "function"))]
         bus: String,
-        /// The `source` of the event.
+        /// `source` of the event.
+        #[schemars(length(min = 1), extend("format" = "function"))]
         source: String,
-        /// The `detail-type` of the event.
+        /// `detail-type` of the event.
+        #[schemars(length(min = 1), extend("format" = "function"))]
         detail_type: String,
     },
 }
 
-/// The owner of a workflow that all users may use.
+/// A published version of a workflow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Workflow", deny_unknown_fields)]
+pub struct WorkflowView {
+    /// Name of the workflow.
+    pub workflow_id: WorkflowId,
+    /// Number of the version.
+    pub version: u32,
+    /// What the executor runs; handed to the target as `dag`.
+    pub definition: Value,
+    /// Where runs are launched.
+    pub target: Target,
+    /// When a run counts as done.
+    pub completion: Completion,
+}
+
+/// A version of a workflow without its definition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Version", deny_unknown_fields)]
+pub struct VersionView {
+    /// Name of the workflow.
+    pub workflow_id: WorkflowId,
+    /// Number of the version.
+    pub version: u32,
+    /// Where runs are launched.
+    pub target: Target,
+    /// When a run counts as done.
+    pub completion: Completion,
+}
+
+/// The owner of a workflow that everybody may use.
 pub const EVERYBODY: &str = "*";
 
 /// The largest definition, in bytes. Together with the target it must fit in a DynamoDB item.
@@ -81,6 +119,17 @@ fn too_long() -> String {
 }
 
 impl Workflow {
+    /// The version as the API shows it.
+    pub fn view(&self, id: &WorkflowId, version: u32) -> WorkflowView {
+        WorkflowView {
+            workflow_id: id.clone(),
+            version,
+            definition: self.definition.clone(),
+            target: self.target.clone(),
+            completion: self.completion,
+        }
+    }
+
     /// Reads a workflow version from a request body.
     pub fn parse(body: &Value) -> Result<Workflow, Vec<Invalid>> {
         let Some(fields) = body.as_object() else {

@@ -4,7 +4,8 @@
 //! Amounts come from [`units`](crate::units), which are measured, and from [`Load`], which the
 //! caller gives. The cost of the targets is not included on either side.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::prices::{Billed, Price, Prices};
 use crate::units::{self, Capacity, Fire};
@@ -298,22 +299,23 @@ pub fn per_million(usd: f64, fires: f64) -> f64 {
     if fires > 0.0 { usd / fires * 1_000_000.0 } else { 0.0 }
 }
 
-/// The cost that runs add to a bill, by service.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// What the runs of a schedule add to a monthly bill at most, in US dollars.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Cost", deny_unknown_fields)]
 pub struct RunCost {
-    /// DynamoDB tables.
+    /// DynamoDB: the tables.
     pub dynamodb: f64,
-    /// SQS requests.
+    /// SQS: the launch queue.
     pub sqs: f64,
-    /// Lambda, mostly the launcher.
+    /// Lambda: the launcher.
     pub lambda: f64,
-    /// Events on the event bus.
+    /// EventBridge: the events about runs.
     pub eventbridge: f64,
-    /// CloudWatch logs.
+    /// CloudWatch: the log lines.
     pub cloudwatch: f64,
-    /// The sum of all services.
+    /// Sum of all services.
     pub total: f64,
-    /// The region of the prices.
+    /// AWS region of the prices.
     pub region: String,
     /// When the prices were looked up.
     pub as_of: String,

@@ -7,8 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::encoding::json_text;
@@ -76,29 +77,95 @@ pub struct Backfill {
 }
 
 /// The order in which a backfill runs its fires.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "BackfillOrder")]
 pub enum Order {
-    /// In the order in which the fires would have run.
+    /// In the order of their nominal times.
     #[default]
     OldestFirst,
-    /// The newest fire first, because its result often matters most.
+    /// The newest fire first: often the one that matters.
     NewestFirst,
 }
 
-/// The state of a backfill.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Whether a backfill goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "BackfillState")]
 pub enum State {
-    /// It still has fires to handle or runs that have not ended.
+    /// Fires are left to run, or runs have not ended.
     Running,
     /// Every fire is handled and every run has ended.
     Done,
-    /// A caller cancelled it, or its schedule was deleted.
+    /// A caller cancelled the backfill, or its schedule is gone.
     Cancelled,
 }
 
-/// The next step of a backfill: what to write and what to launch.
+/// The fires of a past time range, run now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Backfill", deny_unknown_fields)]
+pub struct BackfillView {
+    /// Name of the backfill, unique for its schedule.
+    pub backfill_id: String,
+    /// The schedule whose fires run.
+    pub schedule_id: ScheduleId,
+    /// Start of the range, included.
+    pub from: Instant,
+    /// End of the range, included.
+    pub to: Instant,
+    /// The order in which the fires run.
+    pub order: Order,
+    /// How many runs may go at once.
+    pub max_concurrent: u32,
+    /// Whether fires that ran at their time run again.
+    pub rerun: bool,
+    /// Whether the backfill goes on.
+    pub state: State,
+    /// Number of fires in the range.
+    pub fires: u64,
+    /// Fires left out because they ran at their time.
+    pub already_ran: u64,
+    /// Runs of this backfill that succeeded.
+    pub succeeded: u64,
+    /// Runs of this backfill that failed or were abandoned.
+    pub failed: u64,
+    /// Runs of this backfill that were not launched.
+    pub skipped: u64,
+    /// Fires not looked at yet.
+    pub remaining: u64,
+    /// Runs of this backfill that are under way.
+    pub active: Vec<RunId>,
+    /// When the backfill was asked for.
+    pub created_at: Instant,
+    /// User who asked for the backfill.
+    pub created_by: String,
+}
+
+/// What a backfill would do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct BackfillPreview {
+    /// Always `true`.
+    pub dry_run: bool,
+    /// Name the backfill would have.
+    pub backfill_id: String,
+    /// Number of fires in the range.
+    pub fires: u64,
+    /// Fires that would be left out because they ran at their time.
+    pub already_ran: u64,
+    /// Runs that would be launched.
+    pub launches: u64,
+    /// The oldest fire of the range.
+    pub first: Option<Instant>,
+    /// The newest fire of the range.
+    pub last: Option<Instant>,
+    /// The order in which the fires would run.
+    pub order: Order,
+    /// How many runs might go at once.
+    pub max_concurrent: u32,
+}
+
+/// What comes next.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// The backfill's record after this step.
@@ -178,30 +245,30 @@ impl Backfill {
         Step { after, launch }
     }
 
-    /// The backfill as JSON for the API.
-    pub fn view(&self, schedule: &ScheduleId) -> Value {
+    /// The backfill as the API shows it.
+    pub fn view(&self, schedule: &ScheduleId) -> BackfillView {
         let ended = |status: Status| self.ended.get(status.as_str()).copied().unwrap_or(0);
-        let run_ids = self.active.iter().filter_map(|key| instant::parse(key));
-        let run_ids: Vec<_> = run_ids.map(|at| self.run_id(schedule, at)).collect();
-        json!({
-            "backfill_id": self.backfill_id,
-            "schedule_id": schedule,
-            "from": instant::text(self.from),
-            "to": instant::text(self.to),
-            "order": self.order,
-            "max_concurrent": self.max_concurrent,
-            "rerun": self.rerun,
-            "state": self.state,
-            "fires": self.total,
-            "already_ran": self.already_ran,
-            "succeeded": ended(Status::Success),
-            "failed": ended(Status::Failed) + ended(Status::Abandoned),
-            "skipped": ended(Status::Skipped),
-            "remaining": self.total - self.position,
-            "active": run_ids,
-            "created_at": self.created_at,
-            "created_by": self.created_by,
-        })
+        let active = self.active.iter().filter_map(|key| instant::parse(key));
+        let run_ids = active.map(|at| self.run_id(schedule, at));
+        BackfillView {
+            backfill_id: self.backfill_id.clone(),
+            schedule_id: schedule.clone(),
+            from: instant::whole_second(self.from),
+            to: instant::whole_second(self.to),
+            order: self.order,
+            max_concurrent: self.max_concurrent,
+            rerun: self.rerun,
+            state: self.state,
+            fires: self.total,
+            already_ran: self.already_ran,
+            succeeded: ended(Status::Success),
+            failed: ended(Status::Failed) + ended(Status::Abandoned),
+            skipped: ended(Status::Skipped),
+            remaining: self.total - self.position,
+            active: run_ids.collect(),
+            created_at: self.created_at,
+            created_by: self.created_by.clone(),
+        }
     }
 }
 

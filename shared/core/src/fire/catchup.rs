@@ -2,8 +2,10 @@
 
 use belfry_cron::Timetable;
 use chrono::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::instant::Instant;
+use crate::instant::{self, Instant};
 use crate::run::Missed;
 use crate::schedule::{Catchup, Clock};
 
@@ -53,7 +55,36 @@ pub struct Preview {
     pub launches: u64,
 }
 
-/// Previews the catch-up of `clock` at `now`, without a grace period. `None` if no fire was missed.
+/// What a resume would catch up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ResumePreview {
+    /// Catch-up policy that the resume would follow.
+    pub catchup: Catchup,
+    /// Number of fires missed so far.
+    pub fires: u64,
+    /// Number of missed fires that would be launched.
+    pub launches: u64,
+    /// The oldest missed fire.
+    pub first: Option<Instant>,
+    /// The newest missed fire.
+    pub last: Option<Instant>,
+}
+
+impl ResumePreview {
+    /// What `policy` does about what was missed.
+    pub fn of(policy: Catchup, missed: Option<Preview>) -> ResumePreview {
+        ResumePreview {
+            catchup: policy,
+            fires: missed.map_or(0, |missed| missed.fires.count),
+            launches: missed.map_or(0, |missed| missed.launches),
+            first: missed.map(|missed| instant::whole_second(missed.fires.first)),
+            last: missed.map(|missed| instant::whole_second(missed.fires.last)),
+        }
+    }
+}
+
+/// Previews what is caught up of `clock` at `now`, without a grace. `None`: nothing was missed.
 pub fn preview(clock: &Clock, timetable: &Timetable, now: Instant) -> Option<Preview> {
     let cursor = clock.next_run_at?;
     let window = clock.policies.catchup_window_s.unwrap_or(u64::MAX);

@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 
 use chrono::Duration;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::fire::expected::{Expected, Timeline};
 use crate::id::RunId;
@@ -136,16 +137,17 @@ impl From<Reason> for Fate {
 }
 
 /// A fire or a record without an explanation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Unexplained {
-    /// The nominal time of the fire, or the start of the unknown definition.
+    /// Nominal time of the fire, or the start of the unknown definition.
     pub run_at: Instant,
-    /// The problem.
+    /// What is wrong with the fire or its record; see docs/ledger.md.
     pub why: Why,
 }
 
 /// What is wrong with a fire or a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
     /// The tick has moved past the fire, and there is no record: the fire was lost.
@@ -179,6 +181,37 @@ impl Words for Why {
             }
         }
     }
+}
+
+/// Counts by the words that the API has for them.
+fn by_word(counts: &BTreeMap<Fate, u64>) -> BTreeMap<String, u64> {
+    let word = |fate: &Fate| match serde_json::to_value(fate) {
+        Ok(Value::String(word)) => word,
+        _ => String::new(),
+    };
+    counts.iter().map(|(fate, count)| (word(fate), *count)).collect()
+}
+
+/// Every fire that a schedule should have had in a window, compared with its runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Ledger", deny_unknown_fields)]
+pub struct LedgerView {
+    /// Start of the window, included.
+    pub from: Instant,
+    /// End of the window, included.
+    pub to: Instant,
+    /// Number of fires that the schedule should have had.
+    pub expected: u64,
+    /// Explained fires by what became of them; see docs/ledger.md for the words.
+    pub by_reason: BTreeMap<String, u64>,
+    /// Runs besides the expected fires, by what they are.
+    pub extra: BTreeMap<String, u64>,
+    /// Number of fires and records without an explanation.
+    pub unexplained_count: usize,
+    /// Whether `unexplained` leaves some of them out.
+    pub truncated: bool,
+    /// Fires and records without an explanation, oldest first.
+    pub unexplained: Vec<Unexplained>,
 }
 
 /// The rules and times by which the ledger classifies fires.
@@ -252,21 +285,21 @@ impl Ledger {
         ledger
     }
 
-    /// The ledger as JSON for the API.
-    pub fn view(&self, from: Instant, to: Instant) -> Value {
+    /// The ledger of a window of a schedule as the API shows it.
+    pub fn view(&self, from: Instant, to: Instant) -> LedgerView {
         let listed = self.unexplained.iter().take(MAX_LISTED);
-        let listed: Vec<_> =
-            listed.map(|u| json!({"run_at": instant::text(u.run_at), "why": u.why})).collect();
-        json!({
-            "from": instant::text(from),
-            "to": instant::text(to),
-            "expected": self.expected,
-            "by_reason": self.by_reason,
-            "extra": self.extra,
-            "unexplained_count": self.unexplained.len(),
-            "truncated": listed.len() < self.unexplained.len(),
-            "unexplained": listed,
-        })
+        let listed = listed
+            .map(|one| Unexplained { run_at: instant::whole_second(one.run_at), why: one.why });
+        LedgerView {
+            from: instant::whole_second(from),
+            to: instant::whole_second(to),
+            expected: self.expected,
+            by_reason: by_word(&self.by_reason),
+            extra: by_word(&self.extra),
+            unexplained_count: self.unexplained.len(),
+            truncated: self.unexplained.len() > MAX_LISTED,
+            unexplained: listed.collect(),
+        }
     }
 
     /// Counts the fires that summaries explain, and returns the rest. A summary explains as many

@@ -5,9 +5,11 @@ pub mod feedback;
 pub mod overview;
 pub mod stats;
 pub mod trace;
+pub mod view;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::encoding::json_text;
 use crate::id::RunId;
@@ -90,9 +92,10 @@ pub struct Run {
     pub tzdb: Option<String>,
 }
 
-/// The status of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schemars(rename = "RunStatus")]
 pub enum Status {
     /// Recorded and sent to the launch queue.
     Enqueued,
@@ -193,8 +196,8 @@ impl TryFrom<String> for Trigger {
     }
 }
 
-/// Why a run has its status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// Why a run is in the state it is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// The fire was late by more than the grace period, and the policy did not catch it up.
@@ -280,16 +283,19 @@ pub struct Recovery {
     pub recovery_attempt_time: Instant,
 }
 
-/// The missed fires that a summary stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The fires that a summary of a long outage stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Missed {
     /// The oldest fire.
     #[serde(with = "instant::required")]
+    #[schemars(with = "Instant")]
     pub first: Instant,
     /// The newest fire.
     #[serde(with = "instant::required")]
+    #[schemars(with = "Instant")]
     pub last: Instant,
-    /// The number of fires, including the first and the last.
+    /// The number of fires, oldest and newest included.
     pub count: u64,
 }
 
@@ -337,52 +343,6 @@ impl Run {
     /// The difference between the actual start and the intended start.
     pub fn drift_ms(&self) -> Option<i64> {
         self.started_at.map(|at| (at - self.launch_at).num_milliseconds())
-    }
-
-    /// What the API and the target are told of a run that was recovered.
-    pub fn recovery_view(&self) -> Option<Value> {
-        let (id, recovery) = (&self.id, self.recovery.as_ref()?);
-        Some(json!({
-            "is_recovery": true,
-            "original_scheduled_time": instant::text(id.run_at),
-            "recovery_attempt_time": recovery.recovery_attempt_time,
-            "execution_id": id,
-            "attempts": recovery.attempts,
-        }))
-    }
-
-    /// The run as the API shows it.
-    pub fn view(&self) -> Value {
-        let id = &self.id;
-        let mut view = json!({
-            "run_id": id,
-            "schedule_id": id.schedule_id,
-            "run_at": instant::text(id.run_at),
-            "idempotency_key": id.idempotency_key(),
-            "status": self.status,
-            "trigger": self.trigger,
-            "attempt": self.attempt,
-            "launch_at": self.launch_at,
-            "enqueued_at": self.enqueued_at,
-            "started_at": self.started_at,
-            "finished_at": self.finished_at,
-            "drift_ms": self.drift_ms(),
-            "external_run_id": self.external_run_id,
-            "error": self.error,
-            "result": self.result,
-            "reason": self.reason,
-            "tzdb": self.tzdb,
-        });
-        if let Some(blocked_by) = &self.blocked_by {
-            view["blocked_by"] = json!(format!("{}@{blocked_by}", id.schedule_id));
-        }
-        if let Some(recovery) = &self.recovery_view() {
-            view["recovery"] = recovery.clone();
-        }
-        if let Some(missed) = &self.missed {
-            view["missed"] = json!(missed);
-        }
-        view
     }
 }
 

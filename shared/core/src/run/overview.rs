@@ -2,12 +2,14 @@
 //! wrong.
 
 use chrono::{Duration, DurationRound};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::instant::Instant;
 use crate::run::Status;
 use crate::run::stats::Stats;
 use crate::run::trace::Trace;
+use crate::run::view::RunView;
 use crate::schedule::Clock;
 
 /// The number of minutes in a day.
@@ -53,18 +55,55 @@ impl Coming {
 /// them.
 const BUCKETS: [i64; 9] = [10, 50, 100, 250, 500, 1_000, 5_000, 30_000, 120_000];
 
-/// A bucket of a histogram: the number of runs that started at most this late and later than the
-/// bucket before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// Runs whose drift lies above the bucket before and up to this one's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Bucket {
-    /// The upper end of the bucket. `None` for the last bucket, which has no upper end.
+    /// Upper end of the bucket in milliseconds, included; `null` for the last one, which has no end.
     pub up_to_ms: Option<i64>,
-    /// The number of runs in the bucket.
+    /// Number of runs.
     pub count: u64,
 }
 
-/// The histogram of the drift of those `runs` that were launched. Runs that started early are in
-/// the first bucket.
+/// How late runs started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Drift {
+    /// Runs by how late they started, ends ascending; early runs are in the first bucket.
+    pub buckets: Vec<Bucket>,
+}
+
+/// Failed runs that an overview shows.
+pub const MAX_FAILURES: usize = 20;
+
+/// What the caller's schedules are about to do and have done: the first 200 schedules and the newest
+/// 100 runs of each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Overview {
+    /// Start of the current minute.
+    pub from: Instant,
+    /// Number of fires in each minute of the next 24 hours, beginning at `from`.
+    #[schemars(length(max = MINUTES))]
+    pub due_next_24h: Vec<u32>,
+    /// Fires whose time has come and that have not started.
+    pub due_now: usize,
+    /// How late runs started.
+    pub drift: Drift,
+    /// The newest runs that failed or were abandoned.
+    #[schemars(length(max = MAX_FAILURES))]
+    pub failures: Vec<RunView>,
+    /// What had to be rescued.
+    pub recovery: Rescued,
+    /// Number of schedules that were looked at.
+    pub schedules: usize,
+    /// Number of runs that were looked at.
+    pub runs: usize,
+    /// Whether there are more schedules or fires than were looked at.
+    pub truncated: bool,
+}
+
+/// The drift of those of `runs` that were launched; early ones are in the first bucket.
 pub fn drift<'a>(runs: impl IntoIterator<Item = &'a Trace>) -> Vec<Bucket> {
     let ends = BUCKETS.into_iter().map(Some).chain([None]);
     let mut buckets: Vec<_> = ends.map(|up_to_ms| Bucket { up_to_ms, count: 0 }).collect();
@@ -76,14 +115,15 @@ pub fn drift<'a>(runs: impl IntoIterator<Item = &'a Trace>) -> Vec<Bucket> {
     buckets
 }
 
-/// The number of runs and fires that did not go as planned.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+/// What had to be rescued.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Rescued {
-    /// Runs that were lost and launched after all.
+    /// Runs that were launched after they were lost.
     pub recovered: u64,
     /// Runs that were lost and abandoned.
     pub abandoned: u64,
-    /// Fires that were not launched because they were too late.
+    /// Fires that were not launched because their time had passed.
     pub missed: u64,
 }
 

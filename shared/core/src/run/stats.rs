@@ -1,51 +1,82 @@
 //! Statistics of runs. They are computed on request, because a stored counter would cost a write
 //! for every fire.
 
-use serde::Serialize;
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::run::trace::Trace;
 use crate::run::{Reason, Status};
 
-/// The number of runs by outcome.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+/// What became of the newest runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Stats {
-    /// All fires that were launched or will not launch: the sum of the next four fields and the
-    /// runs that are still active.
+    /// Fires that were launched or will not be: the sum of `succeeded`, `failed`, `skipped` and
+    /// `missed`, and the runs that are going.
     pub total: u64,
     /// Runs that succeeded.
     pub succeeded: u64,
     /// Runs that failed or were abandoned.
     pub failed: u64,
-    /// Fires that a policy skipped.
+    /// Fires that were not launched by policy.
     pub skipped: u64,
-    /// Fires that were not launched because they were too late.
+    /// Fires that were not launched because their time had passed.
     pub missed: u64,
-    /// Runs that were lost and launched after all.
+    /// Runs that were launched after they were lost.
     pub recovered: u64,
-    /// Succeeded runs as a fraction of ended runs. `None` if no run ended.
+    /// Part of the ended runs that succeeded, from 0 to 1; `null` if no run ended.
     pub success_rate: Option<f64>,
-    /// The number of failures since the last success.
-    pub consecutive_failures: u64,
-    /// The outcome of recovery.
+    /// Failures since the last success. Failures in a row are of one schedule, so that statistics over
+    /// several schedules do not have this field.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub consecutive_failures: Option<u64>,
+    /// What became of lost runs.
     pub recovery: RecoveryStats,
-    /// The number of run records that these statistics cover.
+    /// Number of run records that were looked at.
     pub of_newest: u64,
 }
 
-/// The number of lost runs by outcome.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+/// What became of lost runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct RecoveryStats {
-    /// How often lost runs were sent again, in total.
+    /// How often a lost run was sent again.
     pub attempts: u64,
-    /// Lost runs that launched after all and did not fail.
+    /// Lost runs that were launched after all.
     pub recovered: u64,
     /// Lost runs that were sent again and failed.
     pub failed: u64,
-    /// Lost runs that recovery gave up on.
+    /// Lost runs that were given up.
     pub abandoned: u64,
-    /// Recovered runs as a fraction of the recovered, failed and abandoned ones. `None` if there
-    /// are none.
+    /// Part of the lost runs with a known outcome that were launched and did not fail, from 0 to 1;
+    /// `null` if there is none.
     pub rate: Option<f64>,
+}
+
+/// Counts over many schedules, and statistics of their newest runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Overall {
+    /// What the schedules are doing.
+    pub schedules: ScheduleCounts,
+    /// What became of the newest runs of the schedules.
+    pub runs: Stats,
+    /// Whether there are more schedules than were looked at.
+    pub truncated: bool,
+}
+
+/// How many schedules are doing what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ScheduleCounts {
+    /// Schedules that were looked at.
+    pub total: usize,
+    /// Schedules by their status.
+    pub by_status: BTreeMap<String, u64>,
+    /// Schedules whose newest run that ended failed.
+    pub failing: usize,
 }
 
 impl RecoveryStats {
@@ -77,12 +108,13 @@ impl RecoveryStats {
     }
 }
 
-/// How long runs took, from the claim to the end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+/// How long the newest runs took from claim to end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Durations {
-    /// The median: half of the runs took at most this long.
+    /// Median in milliseconds; `null` if no run ended.
     pub p50_ms: Option<i64>,
-    /// The 95th percentile: 95 % of the runs took at most this long.
+    /// 95th percentile in milliseconds; `null` if no run ended.
     pub p95_ms: Option<i64>,
 }
 
@@ -91,7 +123,7 @@ impl Stats {
     /// runs that still wait, and fires that a change of the schedule cancelled.
     pub fn of<'a>(runs: impl IntoIterator<Item = &'a Trace>) -> Stats {
         let mut stats = Stats::default();
-        let mut since_success = true;
+        let (mut in_a_row, mut since_success) = (0, true);
         for run in runs {
             stats.of_newest += 1;
             if run.was_taken_back() {
@@ -106,7 +138,7 @@ impl Stats {
                 }
                 Status::Failed | Status::Abandoned => {
                     stats.failed += 1;
-                    stats.consecutive_failures += u64::from(since_success);
+                    in_a_row += u64::from(since_success);
                 }
                 Status::Skipped if run.reason == Some(Reason::Missed) => {
                     stats.missed += run.missed.map_or(1, |missed| missed.count);
@@ -115,6 +147,7 @@ impl Stats {
             }
             stats.recovery.count(run);
         }
+        stats.consecutive_failures = Some(in_a_row);
         stats.recovered = stats.recovery.recovered;
         stats.total += stats.succeeded + stats.failed + stats.skipped + stats.missed;
         stats.with_rate()
@@ -131,7 +164,7 @@ impl Stats {
             missed: self.missed + other.missed,
             recovered: self.recovered + other.recovered,
             success_rate: None,
-            consecutive_failures: 0,
+            consecutive_failures: None,
             recovery: self.recovery.and(other.recovery),
             of_newest: self.of_newest + other.of_newest,
         };
@@ -215,7 +248,7 @@ mod tests {
             missed: 41,
             recovered: 1,
             success_rate: Some(0.5),
-            consecutive_failures: 0,
+            consecutive_failures: Some(0),
             recovery: RecoveryStats {
                 attempts: 4,
                 recovered: 1,
@@ -239,13 +272,14 @@ mod tests {
             success,
             failed,
         ];
-        assert_eq!(Stats::of(&runs(&newest_first)).consecutive_failures, 2);
+        assert_eq!(Stats::of(&runs(&newest_first)).consecutive_failures, Some(2));
     }
 
     #[test]
     fn without_an_end_there_is_no_rate() {
         assert_eq!(Stats::of(&runs(&[status("STARTED")])).success_rate, None);
-        assert_eq!(Stats::of([]), Stats::default());
+        let none = Stats { consecutive_failures: Some(0), ..Stats::default() };
+        assert_eq!(Stats::of([]), none);
     }
 
     #[test]
@@ -253,7 +287,10 @@ mod tests {
         let bad = Stats::of(&runs(&[status("FAILED")]));
         let good = Stats::of(&runs(&[status("SUCCESS"), status("SUCCESS"), status("SUCCESS")]));
         let sum = Stats::default().and(&bad).and(&good);
-        assert_eq!((sum.total, sum.success_rate, sum.consecutive_failures), (4, Some(0.75), 0));
+        let found = (sum.total, sum.success_rate, sum.consecutive_failures);
+        assert_eq!(found, (4, Some(0.75), None));
+        let told = serde_json::to_value(sum).unwrap();
+        assert!(told.get("consecutive_failures").is_none(), "{told}");
     }
 
     #[test]

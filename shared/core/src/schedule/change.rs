@@ -1,12 +1,14 @@
 //! A change: an entry in the change log of a schedule. It says who did what and when, what the
 //! fields were before, and which fires the schedule has from then on.
 
+use belfry_cron::{DstFold, DstGap};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::id::RunId;
-use crate::instant::Instant;
+use crate::instant::{self, Instant};
 use crate::schedule::Timing;
 use crate::schedule::definition::{Definition, object};
 
@@ -75,26 +77,71 @@ pub struct Change {
     pub changes: Vec<Difference>,
 }
 
-/// Where a request came from, according to the gateway.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Where a request came from, as the gateway saw it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Origin {
-    /// The caller's IP address.
+    /// IP address of the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ip: Option<String>,
-    /// The caller's user agent. Callers can send any text, so it proves nothing.
+    /// User agent that the caller named; not verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_agent: Option<String>,
 }
 
-/// A field before and after a change.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A field before and after a change. A value longer than 1024 bytes is shown as its size and digest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Difference {
-    /// The name of the field.
+    /// Name of the field.
     pub field: String,
-    /// The old value. `null` if the field had none.
+    /// Value before the change; `null` if the field was not set.
     pub old: Value,
-    /// The new value. `null` if the field was cleared.
+    /// Value after the change; `null` if the field was cleared.
     pub new: Value,
+}
+
+/// One entry of a schedule's change log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Change", deny_unknown_fields)]
+pub struct ChangeView {
+    /// When the change was made.
+    pub at: Instant,
+    /// User who made the change.
+    pub by: String,
+    /// Where the request came from; `null` if the system made the change by itself.
+    pub from: Option<Origin>,
+    /// What was done: created, updated, paused, resumed, triggered, backfilled, adopted, released,
+    /// deleted, zone_lost or zone_found.
+    #[schemars(with = "String")]
+    pub verb: Verb,
+    /// Revision of the definition after the change.
+    pub revision: u64,
+    /// Whether the schedule is paused after the change.
+    pub paused: bool,
+    /// Fields of the definition that changed.
+    pub changes: Vec<Difference>,
+    /// The run that was asked for, if the change is a trigger.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// Expression after the change; empty if the schedule only follows another one.
+    pub cron_expr: String,
+    /// Time zone after the change.
+    pub timezone: String,
+    /// Start of the schedule after the change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_at: Option<Instant>,
+    /// End of the schedule after the change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_at: Option<Instant>,
+    /// What happens to a local time that the clock skips, after the change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub dst_gap: Option<DstGap>,
+    /// What happens to a local time that the clock shows twice, after the change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub dst_fold: Option<DstFold>,
 }
 
 impl Change {
@@ -104,22 +151,25 @@ impl Change {
         self.owner.as_deref().unwrap_or(&self.by)
     }
 
-    /// The entry as JSON for the API.
-    pub fn view(&self) -> Value {
-        let mut view = object(&json!({
-            "at": self.at,
-            "by": self.by,
-            "from": self.origin,
-            "verb": self.verb,
-            "revision": self.revision,
-            "paused": self.paused,
-            "changes": self.changes,
-        }));
-        view.extend(object(&self.timing));
-        if let Some(run_id) = &self.run_id {
-            view.insert("run_id".to_owned(), json!(run_id));
+    /// The entry as the API shows it.
+    pub fn view(&self) -> ChangeView {
+        let timing = self.timing.clone();
+        ChangeView {
+            at: self.at,
+            by: self.by.clone(),
+            from: self.origin.clone(),
+            verb: self.verb.clone(),
+            revision: self.revision,
+            paused: self.paused,
+            changes: self.changes.clone(),
+            run_id: self.run_id.clone(),
+            cron_expr: timing.cron_expr,
+            timezone: timing.timezone,
+            start_at: timing.start_at.map(instant::whole_second),
+            end_at: timing.end_at.map(instant::whole_second),
+            dst_gap: timing.dst_gap,
+            dst_fold: timing.dst_fold,
         }
-        Value::Object(view)
     }
 }
 
@@ -222,6 +272,13 @@ mod tests {
         });
         let change: Change = serde_json::from_value(old).unwrap();
         assert_eq!((change.owner(), change.changes.len()), ("ann", 0));
-        assert_eq!(change.view()["cron_expr"], "0 9 * * *");
+        assert_eq!(
+            serde_json::to_value(change.view()).unwrap(),
+            json!({
+                "at": "2026-01-01T00:00:00.500Z", "by": "ann", "from": null, "verb": "paused",
+                "revision": 2, "paused": true, "changes": [], "cron_expr": "0 9 * * *",
+                "timezone": "UTC",
+            })
+        );
     }
 }

@@ -5,9 +5,11 @@ use std::iter::Peekable;
 
 use belfry_cron::{Timetable, Warning, WarningCode, Zone};
 use chrono::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::id::ScheduleId;
-use crate::instant::Instant;
+use crate::instant::{self, Instant};
 use crate::schedule::Timing;
 
 /// How far ahead the diff compares fires.
@@ -87,7 +89,31 @@ impl<'a> Fires<'a> {
     }
 }
 
-/// The effect of a change on the fires after an instant.
+/// What a change does to the fires of the next 90 days.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct FireDiff {
+    /// Start of the comparison, excluded.
+    pub from: Instant,
+    /// End of the comparison, included.
+    pub to: Instant,
+    /// Number of fires that only the new definition has.
+    pub added_count: u64,
+    /// Number of fires that only the old definition has.
+    pub removed_count: u64,
+    /// Number of fires that both have.
+    pub kept_count: u64,
+    /// The first fires that only the new definition has.
+    #[schemars(length(max = NAMED))]
+    pub added: Vec<Instant>,
+    /// The first fires that only the old definition has.
+    #[schemars(length(max = NAMED))]
+    pub removed: Vec<Instant>,
+    /// Whether there were too many fires to compare the whole window.
+    pub truncated: bool,
+}
+
+/// What a change does to the fires after an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diff {
     /// The number of fires that only the new definition has.
@@ -107,8 +133,23 @@ pub struct Diff {
 }
 
 impl Diff {
-    /// Compares the fires in the [`WINDOW`] after `from`. `None` stands for a schedule that does
-    /// not exist.
+    /// The comparison from `from` as the API shows it.
+    pub fn view(&self, from: Instant) -> FireDiff {
+        let seconds =
+            |fires: &[Instant]| fires.iter().map(|at| instant::whole_second(*at)).collect();
+        FireDiff {
+            from: instant::whole_second(from),
+            to: instant::whole_second(self.to),
+            added_count: self.added_count,
+            removed_count: self.removed_count,
+            kept_count: self.kept_count,
+            added: seconds(&self.added),
+            removed: seconds(&self.removed),
+            truncated: self.truncated,
+        }
+    }
+
+    /// Compares the fires after `from`, for [`WINDOW`]. `None`: there is no such definition.
     pub fn between(old: Option<&Fires<'_>>, new: Option<&Fires<'_>>, from: Instant) -> Diff {
         Diff::bounded(old, new, from, MAX_FIRES)
     }
@@ -185,7 +226,6 @@ fn note(count: &mut u64, named: &mut Vec<Instant>, at: Instant) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::instant;
     use crate::schedule::definition::tests::clock;
 
     fn now() -> Instant {

@@ -6,10 +6,12 @@ pub mod diff;
 pub mod fields;
 pub mod house;
 pub mod view;
+pub mod warning;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use belfry_cron::{Cron, DstFold, DstGap, Timetable, Zone};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -175,11 +177,12 @@ pub enum Overlap {
     Queue,
 }
 
-/// What happens to a fire that was missed by more than the grace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What happens to fires that were missed by more than the grace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "CatchupPolicy")]
 pub enum Catchup {
-    /// It is recorded as missed.
+    /// They are recorded as missed.
     None,
     /// The newest missed fire is launched, the others are recorded.
     Once,

@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use belfry_core::fire::backfill::{Backfill, MAX_CONCURRENT, MAX_FIRES, Order, State};
+use belfry_core::fire::backfill::{
+    Backfill, BackfillPreview, BackfillView, MAX_CONCURRENT, MAX_FIRES, Order, State,
+};
 use belfry_core::id::ScheduleId;
 use belfry_core::instant::{self, Instant};
+use belfry_core::page::List;
 use belfry_core::run::Reason;
 use belfry_core::schedule::Schedule;
 use belfry_core::schedule::change::{Change, Difference, Verb};
@@ -45,7 +48,7 @@ pub(crate) async fn start(
     caller: &Caller,
     id: &ScheduleId,
     asked: Asked,
-) -> Result<(bool, Value), Refusal> {
+) -> Result<(bool, BackfillView), Refusal> {
     let now = app.now();
     let Schedule { clock, .. } = load(app, caller, id).await?;
     let (backfill, _) = plan(app, caller, id, asked).await?;
@@ -69,24 +72,24 @@ pub(crate) async fn preview_backfill(
     caller: &Caller,
     id: &ScheduleId,
     asked: Asked,
-) -> Result<Value, Refusal> {
+) -> Result<BackfillPreview, Refusal> {
     let (backfill, mut fires) = plan(app, caller, id, asked).await?;
     let ran = match backfill.rerun {
         true => 0,
         false => app.store.ran(id, &fires).await?.len() as u64,
     };
     fires.sort_unstable();
-    Ok(json!({
-        "dry_run": true,
-        "backfill_id": backfill.backfill_id,
-        "fires": backfill.total,
-        "already_ran": ran,
-        "launches": backfill.total - ran,
-        "first": fires.first().map(|at| instant::text(*at)),
-        "last": fires.last().map(|at| instant::text(*at)),
-        "order": backfill.order,
-        "max_concurrent": backfill.max_concurrent,
-    }))
+    Ok(BackfillPreview {
+        dry_run: true,
+        backfill_id: backfill.backfill_id,
+        fires: backfill.total,
+        already_ran: ran,
+        launches: backfill.total - ran,
+        first: fires.first().copied(),
+        last: fires.last().copied(),
+        order: backfill.order,
+        max_concurrent: backfill.max_concurrent,
+    })
 }
 
 /// One backfill of the caller's schedule.
@@ -95,7 +98,7 @@ pub(crate) async fn one_backfill(
     caller: &Caller,
     id: &ScheduleId,
     backfill_id: &str,
-) -> Result<Value, Refusal> {
+) -> Result<BackfillView, Refusal> {
     Ok(owned(app, caller, id, backfill_id).await?.view(id))
 }
 
@@ -104,13 +107,12 @@ pub(crate) async fn backfills(
     app: &App,
     caller: &Caller,
     id: &ScheduleId,
-) -> Result<Value, Refusal> {
+) -> Result<List<BackfillView>, Refusal> {
     let Schedule { clock, .. } = load(app, caller, id).await?;
     let mut found = app.store.backfills(id).await?;
     found.retain(|backfill| backfill.owner == clock.owner);
     found.sort_by_key(|backfill| std::cmp::Reverse(backfill.created_at));
-    let items: Vec<_> = found.iter().map(|backfill| backfill.view(id)).collect();
-    Ok(json!({"items": items}))
+    Ok(List { items: found.iter().map(|backfill| backfill.view(id)).collect() })
 }
 
 /// Cancels a backfill. After this returns, it launches no more runs. Runs that have launched
@@ -120,7 +122,7 @@ pub(crate) async fn cancel_backfill(
     caller: &Caller,
     id: &ScheduleId,
     backfill_id: &str,
-) -> Result<Value, Refusal> {
+) -> Result<BackfillView, Refusal> {
     let backfill = owned(app, caller, id, backfill_id).await?;
     if backfill.state == State::Running {
         cancel(app, id, backfill, Reason::Cancelled, app.now()).await?;

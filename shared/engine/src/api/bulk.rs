@@ -3,7 +3,8 @@
 use belfry_core::id::ScheduleId;
 use belfry_core::schedule::Catchup;
 use futures::{FutureExt, StreamExt, stream};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::api::list::{MAX_LOOKED_AT, Wanted, find};
 use crate::app::App;
@@ -31,16 +32,41 @@ pub(crate) enum Action {
     },
 }
 
-/// Pauses or resumes the schedules that match. `dry_run` only counts them. A schedule that is in
-/// the wanted state already counts as matched, not as changed. A schedule that cannot be changed
-/// does not stop the others.
+/// What a bulk change did, or would do.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct BulkAnswer {
+    /// Number of schedules that fit the filter.
+    matched: usize,
+    /// Number of schedules that were changed, or would be: the others are so already, or failed.
+    changed: usize,
+    /// Schedules that could not be changed.
+    failed: Vec<BulkFailure>,
+    /// Whether the schedules were only counted.
+    dry_run: bool,
+    /// Pass as `cursor` to change the next schedules; `null` if there are no more.
+    next_cursor: Option<ScheduleId>,
+}
+
+/// A schedule that could not be changed.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct BulkFailure {
+    /// Name of the schedule.
+    schedule_id: ScheduleId,
+    /// Why it was not changed.
+    message: String,
+}
+
+/// Pauses or resumes the schedules that are wanted. `dry_run` only counts them. What is so already is
+/// matched and not changed; a schedule that cannot be changed does not stop the others.
 pub(crate) async fn bulk(
     app: &App,
     caller: &Caller,
     wanted: Wanted,
     action: Action,
     dry_run: bool,
-) -> Result<Value, Refusal> {
+) -> Result<BulkAnswer, Refusal> {
     let limit = if dry_run { MAX_LOOKED_AT } else { MAX_CHANGED };
     let found = find(app, caller, &Wanted { limit, ..wanted }, app.now()).await?;
     let pauses = matches!(action, Action::Pause { .. });
@@ -52,28 +78,33 @@ pub(crate) async fn bulk(
         // Boxed: these are up to fifty of the largest futures in the engine.
         let changes = others.into_iter().map(|id| change(app, caller, id, &action).boxed());
         let changes: Vec<_> = changes.collect();
-        let outcomes: Vec<Option<Value>> =
+        let outcomes: Vec<Option<BulkFailure>> =
             stream::iter(changes).buffered(CONCURRENCY).collect().await;
         failed.extend(outcomes.into_iter().flatten());
     }
-    Ok(json!({
-        "matched": found.schedules.len(),
-        "changed": to_change - failed.len(),
-        "failed": failed,
-        "dry_run": dry_run,
-        "next_cursor": found.cursor.map(|(_, id)| id),
-    }))
+    Ok(BulkAnswer {
+        matched: found.schedules.len(),
+        changed: to_change - failed.len(),
+        failed,
+        dry_run,
+        next_cursor: found.cursor.map(|(_, id)| id),
+    })
 }
 
-/// Changes one schedule. Answers with the error, if there is one.
-async fn change(app: &App, caller: &Caller, id: &ScheduleId, action: &Action) -> Option<Value> {
+/// Changes one schedule; answers with what went wrong, if something did.
+async fn change(
+    app: &App,
+    caller: &Caller,
+    id: &ScheduleId,
+    action: &Action,
+) -> Option<BulkFailure> {
     let changed = match action {
         Action::Pause { note } => pause(app, caller, id, note.clone(), None, None).await,
         Action::Resume { catchup } => resume(app, caller, id, *catchup, None).await,
     };
     match changed {
         Ok(_) => None,
-        Err(refusal) => Some(json!({"schedule_id": id, "message": told(&refusal)})),
+        Err(refusal) => Some(BulkFailure { schedule_id: id.clone(), message: told(&refusal) }),
     }
 }
 

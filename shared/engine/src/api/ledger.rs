@@ -2,9 +2,11 @@
 
 use belfry_core::id::ScheduleId;
 use belfry_core::instant::{self, Instant};
+use belfry_core::ledger::LedgerView;
+use belfry_core::page::Page;
 use belfry_core::schedule::Schedule;
+use belfry_core::schedule::change::ChangeView;
 use chrono::Duration;
-use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::schedules::caller::Caller;
@@ -23,7 +25,7 @@ pub(crate) async fn ledger(
     id: &ScheduleId,
     from: Option<Instant>,
     to: Option<Instant>,
-) -> Result<Value, Refusal> {
+) -> Result<LedgerView, Refusal> {
     let now = app.now();
     let to = to.unwrap_or_else(|| instant::whole_second(now));
     let from = from.unwrap_or(to - WINDOW);
@@ -46,9 +48,9 @@ pub(crate) async fn changes(
     id: &ScheduleId,
     limit: usize,
     cursor: Option<&str>,
-) -> Result<Value, Refusal> {
+) -> Result<Page<ChangeView>, Refusal> {
     let Schedule { clock, .. } = load(app, caller, id).await?;
     let page = app.store.changes(id, &clock.owner, limit, cursor).await?;
-    let items: Vec<_> = page.changes.iter().map(|change| change.view()).collect();
-    Ok(json!({"items": items, "next_cursor": page.cursor}))
+    let items = page.changes.iter().map(|change| change.view()).collect();
+    Ok(Page { items, next_cursor: page.cursor })
 }

@@ -2,10 +2,13 @@
 
 use belfry_core::id::{ScheduleId, WorkflowId};
 use belfry_core::instant::Instant;
+use belfry_core::page::Page;
 use belfry_core::schedule::definition::object;
 use belfry_core::schedule::view;
+use belfry_core::schedule::warning::Warning;
 use belfry_core::schedule::{Clock, Schedule, Spec, Status};
 use futures::{StreamExt, TryStreamExt, stream};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::stats::{CONCURRENCY, in_short, of_schedule};
@@ -40,35 +43,33 @@ pub(crate) struct Wanted {
     pub cursor: Option<ScheduleId>,
 }
 
-/// One page of schedules.
-pub(crate) struct Listing {
-    /// The schedules, as the API shows them.
-    pub items: Vec<Value>,
-    /// The cursor of the next page; `None` if this is the last one.
-    pub next_cursor: Option<String>,
-}
+/// A schedule as the API shows it.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub(crate) struct ScheduleView(pub(crate) Value);
 
 /// One schedule with its statistics, and its revision.
 pub(crate) async fn one(
     app: &App,
     caller: &Caller,
     id: &ScheduleId,
-) -> Result<(Value, u64), Refusal> {
+) -> Result<(ScheduleView, u64), Refusal> {
     let Schedule { clock, spec } = load(app, caller, id).await?;
     let mut schedule = object(&view::schedule(&clock, &spec, app.now()));
     schedule.extend(of_schedule(app, &clock).await?);
     if let Some(Value::Array(warnings)) = schedule.get_mut("warnings") {
-        warnings.extend(missing(app, &clock, &spec).await?);
+        let missing = missing(app, &clock, &spec).await?;
+        warnings.extend(missing.into_iter().map(|warning| json!(warning)));
     }
-    Ok((Value::Object(schedule), clock.revision))
+    Ok((ScheduleView(Value::Object(schedule)), clock.revision))
 }
 
-/// Warnings about a workflow version or a schedule that this schedule needs and that does not
-/// exist. They cost reads of other items, so lists leave them out.
-async fn missing(app: &App, clock: &Clock, spec: &Spec) -> Result<Vec<Value>, Refusal> {
+/// Warnings about what a schedule needs and is not there. They take a look at other tables, so that
+/// lists leave them out.
+async fn missing(app: &App, clock: &Clock, spec: &Spec) -> Result<Vec<Warning>, Refusal> {
     let mut warnings = Vec::new();
     let mut warn = |code: &str, message: String| {
-        warnings.push(json!({"code": code, "message": message}));
+        warnings.push(Warning { code: code.to_owned(), message });
     };
     let (workflow, version) = (&clock.workflow_id, clock.version);
     if app.store.workflow(workflow, version).await?.is_none() {
@@ -84,9 +85,13 @@ async fn missing(app: &App, clock: &Clock, spec: &Spec) -> Result<Vec<Value>, Re
     Ok(warnings)
 }
 
-/// The caller's schedules in the order of their ids. A page begins after an id, not at a position,
-/// so schedules that are created meanwhile neither repeat nor hide others.
-pub(crate) async fn list(app: &App, caller: &Caller, wanted: &Wanted) -> Result<Listing, Refusal> {
+/// The caller's schedules in the order of their names: a page begins behind a name, so that
+/// schedules made meanwhile neither repeat nor hide others.
+pub(crate) async fn list(
+    app: &App,
+    caller: &Caller,
+    wanted: &Wanted,
+) -> Result<Page<ScheduleView>, Refusal> {
     wanted.whose.check(caller)?;
     let now = app.now();
     let found = find(app, caller, wanted, now).await?;
@@ -94,15 +99,20 @@ pub(crate) async fn list(app: &App, caller: &Caller, wanted: &Wanted) -> Result<
     let shown = found_now.map(|Schedule { clock, spec }| shown(app, clock, spec, wanted.recent));
     let shown: Vec<_> = shown.collect();
     let items = stream::iter(shown).buffered(CONCURRENCY).try_collect().await?;
-    Ok(Listing { items, next_cursor: found.cursor.map(|last| wanted.whose.cursor(&last)) })
+    Ok(Page { items, next_cursor: found.cursor.map(|last| wanted.whose.cursor(&last)) })
 }
 
-async fn shown(app: &App, clock: &Clock, spec: &Spec, recent: usize) -> Result<Value, Fault> {
+async fn shown(
+    app: &App,
+    clock: &Clock,
+    spec: &Spec,
+    recent: usize,
+) -> Result<ScheduleView, Fault> {
     let mut schedule = object(&view::schedule(clock, spec, app.now()));
     if recent > 0 {
         schedule.extend(in_short(app, clock, recent).await?);
     }
-    Ok(Value::Object(schedule))
+    Ok(ScheduleView(Value::Object(schedule)))
 }
 
 /// The schedules that a search found.

@@ -2,12 +2,14 @@
 
 use belfry_core::id::{Cause, RunId, ScheduleId};
 use belfry_core::instant;
+use belfry_core::page::Page;
 use belfry_core::run::feedback::Feedback;
+use belfry_core::run::view::RunView;
 use belfry_core::run::{self, Run};
 use belfry_core::schedule::Overlap;
 use belfry_core::schedule::Schedule;
 use belfry_core::schedule::change::{Change, Verb};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tracing::info;
 
 use crate::app::App;
@@ -21,8 +23,8 @@ use crate::schedules::input::check_size;
 use crate::schedules::lookup::load;
 use crate::schedules::refusal::Refusal;
 
-/// One run of the caller's.
-pub(crate) async fn one_run(app: &App, caller: &Caller, id: &RunId) -> Result<Value, Refusal> {
+/// One run.
+pub(crate) async fn one_run(app: &App, caller: &Caller, id: &RunId) -> Result<RunView, Refusal> {
     Ok(owned_run(app, caller, id).await?.view())
 }
 
@@ -51,13 +53,13 @@ pub(crate) async fn history(
     caller: &Caller,
     schedule: &ScheduleId,
     wanted: &HistoryQuery,
-) -> Result<Value, Refusal> {
+) -> Result<Page<RunView>, Refusal> {
     let Schedule { clock, .. } = load(app, caller, schedule).await?;
     let history = app.store.history(schedule, wanted).await?;
-    // A schedule of another owner may have had this id before.
+    // Another owner may have had a schedule of this name before.
     let own = history.runs.iter().filter(|run| run.owner == clock.owner);
-    let items: Vec<_> = own.map(Run::view).collect();
-    Ok(json!({"items": items, "next_cursor": history.cursor}))
+    let items = own.map(Run::view).collect();
+    Ok(Page { items, next_cursor: history.cursor })
 }
 
 /// What a caller asks for when triggering a run by hand.
@@ -79,7 +81,7 @@ pub(crate) async fn trigger(
     caller: &Caller,
     schedule: &ScheduleId,
     asked: Trigger,
-) -> Result<Value, Refusal> {
+) -> Result<RunView, Refusal> {
     check_size(asked.payload.as_ref())?;
     let Schedule { clock, .. } = load(app, caller, schedule).await?;
     let now = app.now();
@@ -115,7 +117,7 @@ pub(crate) async fn feedback(
     caller: &Caller,
     id: &RunId,
     body: &Value,
-) -> Result<Value, Refusal> {
+) -> Result<RunView, Refusal> {
     let said = Feedback::read(body).map_err(|problem| Refusal::Invalid(vec![problem]))?;
     let run = owned_run(app, caller, id).await?;
     match hear(app, &run, &said).await? {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::Instant;
-use belfry_core::run::stats::{Stats, durations, last_status};
+use belfry_core::run::stats::{Overall, ScheduleCounts, Stats, durations, last_status};
 use belfry_core::run::trace::Trace;
 use belfry_core::schedule::Clock;
 use belfry_core::schedule::definition::object;
@@ -50,8 +50,8 @@ pub(super) async fn in_short(
     })))
 }
 
-/// How many schedules have each status, and what happened to their newest runs.
-pub(crate) async fn overall(app: &App, caller: &Caller, whose: &Whose) -> Result<Value, Refusal> {
+/// What schedules are doing and what became of their newest runs.
+pub(crate) async fn overall(app: &App, caller: &Caller, whose: &Whose) -> Result<Overall, Refusal> {
     whose.check(caller)?;
     let now = app.now();
     let (clocks, truncated) = some_clocks(app, caller, whose).await?;
@@ -67,14 +67,12 @@ pub(crate) async fn overall(app: &App, caller: &Caller, whose: &Whose) -> Result
     let queries: Vec<_> = queries.collect();
     let each: Vec<Stats> =
         stream::iter(queries).buffer_unordered(CONCURRENCY).try_collect().await?;
-    let failing = each.iter().filter(|stats| stats.consecutive_failures > 0).count();
-    let mut runs = object(&each.iter().fold(Stats::default(), Stats::and));
-    runs.remove("consecutive_failures");
-    Ok(json!({
-        "schedules": {"total": clocks.len(), "by_status": by_status, "failing": failing},
-        "runs": runs,
-        "truncated": truncated,
-    }))
+    let failing = each.iter().filter(|stats| stats.consecutive_failures > Some(0)).count();
+    Ok(Overall {
+        schedules: ScheduleCounts { total: clocks.len(), by_status, failing },
+        runs: each.iter().fold(Stats::default(), Stats::and),
+        truncated,
+    })
 }
 
 /// The clocks of the first schedules, and whether there are more.

@@ -1,13 +1,12 @@
 //! Pauses: how they begin, how they end (by hand or by themselves), and what an end would catch up.
 
-use belfry_core::fire::catchup;
+use belfry_core::fire::catchup::{self, ResumePreview};
 use belfry_core::id::ScheduleId;
-use belfry_core::instant::{self, Instant};
+use belfry_core::instant::Instant;
 use belfry_core::schedule::change::Verb;
 use belfry_core::schedule::definition::Definition;
 use belfry_core::schedule::{Catchup, Clock, Policies, Schedule};
 use chrono::Duration;
-use serde_json::{Value, json};
 
 use super::caller::Caller;
 use super::change::{Intent, Saving, change};
@@ -77,7 +76,7 @@ pub(crate) async fn preview_resume(
     caller: &Caller,
     id: &ScheduleId,
     catchup: Option<Catchup>,
-) -> Result<Value, Refusal> {
+) -> Result<ResumePreview, Refusal> {
     let Schedule { clock, .. } = load(app, caller, id).await?;
     let now = app.now();
     let policy = catchup.unwrap_or(clock.policies.catchup_policy);
@@ -90,11 +89,5 @@ pub(crate) async fn preview_resume(
         Ok(readable) => catchup::preview(&clock, &readable.timetable, now),
         Err(_) => None,
     };
-    Ok(json!({
-        "catchup": policy,
-        "fires": missed.map_or(0, |missed| missed.fires.count),
-        "launches": missed.map_or(0, |missed| missed.launches),
-        "first": missed.map(|missed| instant::text(missed.fires.first)),
-        "last": missed.map(|missed| instant::text(missed.fires.last)),
-    }))
+    Ok(ResumePreview::of(policy, missed))
 }

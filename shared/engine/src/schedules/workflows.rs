@@ -2,8 +2,11 @@
 
 use belfry_core::id::WorkflowId;
 use belfry_core::invalid::Invalid;
-use belfry_core::workflow::{EVERYBODY, MAX_DEFINITION, Target, Workflow};
-use serde_json::{Value, json};
+use belfry_core::page::Page;
+use belfry_core::workflow::{
+    EVERYBODY, MAX_DEFINITION, Target, VersionView, Workflow, WorkflowView,
+};
+use serde_json::Value;
 
 use super::caller::Caller;
 use super::refusal::Refusal;
@@ -20,7 +23,7 @@ pub(crate) async fn publish(
     id: &WorkflowId,
     version: u32,
     body: &Value,
-) -> Result<(bool, Value), Refusal> {
+) -> Result<(bool, WorkflowView), Refusal> {
     let workflow = Workflow::parse(body).map_err(Refusal::Invalid)?;
     if workflow.definition.to_string().len() > MAX_DEFINITION {
         let message = format!("must be at most {MAX_DEFINITION} bytes");
@@ -36,8 +39,8 @@ pub(crate) async fn publish(
         return Err(Refusal::NotFound("workflow"));
     }
     match app.store.publish_workflow(id, version, &workflow).await? {
-        Published::New => Ok((true, view(id, version, &workflow))),
-        Published::Same => Ok((false, view(id, version, &workflow))),
+        Published::New => Ok((true, workflow.view(id, version))),
+        Published::Same => Ok((false, workflow.view(id, version))),
         Published::Different => Err(Refusal::Conflict(format!(
             "workflow {id} version {version} exists and differs; a version never changes"
         ))),
@@ -50,14 +53,14 @@ pub(crate) async fn version(
     caller: &Caller,
     id: &WorkflowId,
     version: u32,
-) -> Result<Value, Refusal> {
+) -> Result<WorkflowView, Refusal> {
     let missing = Refusal::NotFound("workflow version");
     match app.store.workflow_owner(id).await? {
         Some(owner) if owner == EVERYBODY || caller.acts_for(&owner) => {}
         _ => return Err(missing),
     }
     match app.workflow(id, version).await? {
-        Some(workflow) => Ok(view(id, version, &workflow)),
+        Some(workflow) => Ok(workflow.view(id, version)),
         None => Err(missing),
     }
 }
@@ -69,30 +72,18 @@ pub(crate) async fn versions(
     id: &WorkflowId,
     limit: usize,
     cursor: Option<u32>,
-) -> Result<Value, Refusal> {
+) -> Result<Page<VersionView>, Refusal> {
     match app.store.workflow_owner(id).await? {
         Some(owner) if owner == EVERYBODY || caller.acts_for(&owner) => {}
         _ => return Err(Refusal::NotFound("workflow")),
     }
     let page = app.store.workflow_versions(id, limit, cursor).await?;
-    let item = |version: &VersionHead| {
-        json!({
-            "workflow_id": id,
-            "version": version.version,
-            "target": version.target,
-            "completion": version.completion,
-        })
+    let item = |head: VersionHead| VersionView {
+        workflow_id: id.clone(),
+        version: head.version,
+        target: head.target,
+        completion: head.completion,
     };
-    let items: Vec<_> = page.items.iter().map(item).collect();
-    Ok(json!({"items": items, "next_cursor": page.cursor.map(|version| version.to_string())}))
-}
-
-fn view(id: &WorkflowId, version: u32, workflow: &Workflow) -> Value {
-    json!({
-        "workflow_id": id,
-        "version": version,
-        "definition": workflow.definition,
-        "target": workflow.target,
-        "completion": workflow.completion,
-    })
+    let items = page.items.into_iter().map(item).collect();
+    Ok(Page { items, next_cursor: page.cursor.map(|version| version.to_string()) })
 }

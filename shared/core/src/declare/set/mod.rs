@@ -4,6 +4,7 @@
 pub mod declaration;
 pub mod moves;
 pub mod plan;
+pub mod view;
 
 use crate::id::SetName;
 

@@ -1,7 +1,8 @@
 //! The effect of a change on the fires of a schedule, in numbers and in sentences.
 
 use chrono::Timelike;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::id::ScheduleId;
 use crate::instant::{self, Instant};
@@ -12,7 +13,27 @@ use crate::schedule::diff::{Diff, Fires};
 /// fires every ten minutes for ninety days, before and after the change.
 const MAX_FIRES: u64 = 26_000;
 
-/// The effect of a change on the fires.
+/// What a declaration does to the fires of a schedule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct PlannedFires {
+    /// The next fire of the declared definition.
+    pub next_run_at: Option<Instant>,
+    /// The next fire of the present definition.
+    pub next_run_was: Option<Instant>,
+    /// End of the comparison, included.
+    pub to: Instant,
+    /// Number of fires that only the declared definition has.
+    pub added_count: u64,
+    /// Number of fires that only the present definition has.
+    pub removed_count: u64,
+    /// Number of fires that both have.
+    pub kept_count: u64,
+    /// Whether there were too many fires to compare the whole window.
+    pub truncated: bool,
+}
+
+/// What becomes of the fires.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moves {
     /// The next fire before the change. `None` if there is no schedule or it is paused.
@@ -63,17 +84,17 @@ impl Moves {
         Some(Moves { old, new, diff, says })
     }
 
-    /// The effect as JSON for the API.
-    pub fn view(&self) -> Value {
-        json!({
-            "next_run_at": self.new.map(instant::text),
-            "next_run_was": self.old.map(instant::text),
-            "to": instant::text(self.diff.to),
-            "added_count": self.diff.added_count,
-            "removed_count": self.diff.removed_count,
-            "kept_count": self.diff.kept_count,
-            "truncated": self.diff.truncated,
-        })
+    /// As the API shows it.
+    pub fn view(&self) -> PlannedFires {
+        PlannedFires {
+            next_run_at: self.new.map(instant::whole_second),
+            next_run_was: self.old.map(instant::whole_second),
+            to: instant::whole_second(self.diff.to),
+            added_count: self.diff.added_count,
+            removed_count: self.diff.removed_count,
+            kept_count: self.diff.kept_count,
+            truncated: self.diff.truncated,
+        }
     }
 }
 
@@ -121,6 +142,7 @@ fn local(fires: &Fires<'_>, at: Instant) -> String {
 mod tests {
     use super::*;
     use crate::schedule::house::House;
+    use serde_json::{Value, json};
 
     fn definition(more: &Value) -> Definition {
         let mut body = json!({"workflow_id": "w", "timezone": "Europe/Zurich"});

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::declaration::{Declaration, Declared};
 use super::moves::Moves;
+use super::view::{Outcome, PlannedSchedule};
 use super::{Holder, Standing, standing};
 use crate::id::{ScheduleId, SetName};
 use crate::instant::Instant;
@@ -32,22 +33,24 @@ pub struct Found {
     pub definition: Definition,
 }
 
-/// What applying the plan does with a schedule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// What is to be done about a schedule.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "ScheduleAction")]
 pub enum Action {
-    /// Create the schedule.
+    /// Make the schedule.
     Create,
-    /// Change the schedule to the declared definition.
+    /// Change the schedule to what is declared.
     Update,
-    /// Do nothing: the schedule is as declared.
+    /// Nothing: the schedule is as declared.
     Unchanged,
     /// Delete the schedule: it belongs to the set and is not declared.
     Delete,
-    /// Do nothing: the schedule belongs to the set and is not declared, and the caller did not ask
-    /// to prune.
+    /// Nothing: the schedule belongs to the set, is not declared, and `prune` was not asked for.
     Undeclared,
-    /// Do nothing: the set must not touch the schedule, or the declaration cannot be applied to it.
+    /// Nothing: the schedule does not belong to the set, or cannot be what is declared.
     Refused,
 }
 
@@ -158,18 +161,21 @@ impl Item {
         Item { action: Action::Refused, why: Some(why), ..self }
     }
 
-    /// The item as JSON for the API.
-    pub fn view(&self) -> Value {
-        json!({
-            "schedule_id": self.schedule_id,
-            "place": self.place,
-            "action": self.action,
-            "revision": self.revision,
-            "changes": self.changes,
-            "fires": self.moves.as_ref().map(Moves::view),
-            "says": self.moves.as_ref().map(|moves| moves.says.clone()).unwrap_or_default(),
-            "message": self.why,
-        })
+    /// As the API shows it.
+    pub fn view(&self) -> PlannedSchedule {
+        let is_refused = self.action == Action::Refused;
+        PlannedSchedule {
+            schedule_id: self.schedule_id.clone(),
+            place: self.place,
+            action: self.action,
+            revision: self.revision,
+            changes: self.changes.clone(),
+            fires: self.moves.as_ref().map(Moves::view),
+            says: self.moves.as_ref().map(|moves| moves.says.clone()).unwrap_or_default(),
+            outcome: if is_refused { Outcome::Refused } else { Outcome::Planned },
+            message: self.why.clone(),
+            retry_after_s: None,
+        }
     }
 }
 

@@ -6,18 +6,16 @@ use serde_json::Value;
 use super::input::{
     given, known_schedule, optional_choice, optional_flag, optional_text, optional_time,
 };
+use super::openapi::requests::BACKFILL;
 use super::problem::Problem;
 use super::request::{Answer, Request};
 use super::routes::Routed;
 use crate::api::backfills::{self, Asked};
 use crate::app::App;
 
-const FIELDS: [&str; 8] =
-    ["from", "to", "dry_run", "order", "max_concurrent", "rerun", "payload", "name"];
-
 pub(super) async fn start(app: &App, request: &Request) -> Routed {
     let id = known_schedule(request)?;
-    let body = request.small_object(&FIELDS)?;
+    let body = request.small_object(&BACKFILL)?;
     let asked = asked(&body)?;
     let caller = request.caller()?;
     if optional_flag(&body, "dry_run")? {

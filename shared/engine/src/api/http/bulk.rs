@@ -1,6 +1,7 @@
 //! Bulk changes, as they are asked for.
 
 use super::input::{named, optional_catchup, optional_flag, optional_text, tag};
+use super::openapi::requests::BULK;
 use super::problem::Problem;
 use super::request::{Answer, Request};
 use super::routes::Routed;
@@ -10,10 +11,8 @@ use crate::api::list::Wanted;
 use crate::api::whose::Whose;
 use crate::app::App;
 
-const FIELDS: [&str; 7] = ["action", "tag", "workflow_id", "note", "catchup", "dry_run", "cursor"];
-
 pub(super) async fn bulk(app: &App, request: &Request) -> Routed {
-    let body = request.small_object(&FIELDS)?;
+    let body = request.small_object(&BULK)?;
     let given = |field: &str| body.get(field).is_some_and(|value| !value.is_null());
     let note = optional_text(&body, "note")?;
     let catchup = optional_catchup(&body)?;

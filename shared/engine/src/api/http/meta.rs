@@ -2,7 +2,8 @@
 
 use belfry_core::cron::tzdb_version;
 use belfry_core::vocabulary::vocabulary;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::openapi;
 use super::presets::presets;
@@ -11,9 +12,21 @@ use super::routes::Routed;
 use super::timezones::timezones;
 use crate::app::App;
 
+/// That the API answers, and what it is made of.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Health {
+    /// Always `ok`.
+    status: &'static str,
+    /// Version of Belfry.
+    version: &'static str,
+    /// Release of the time zone data.
+    tzdb: &'static str,
+}
+
 pub(super) async fn health(_: &App, _: &Request) -> Routed {
     let version = env!("CARGO_PKG_VERSION");
-    Ok(Answer::json(200, &json!({"status": "ok", "version": version, "tzdb": tzdb_version()})))
+    Ok(Answer::json(200, &Health { status: "ok", version, tzdb: tzdb_version() }))
 }
 
 pub(super) async fn document(_: &App, _: &Request) -> Routed {
@@ -29,5 +42,5 @@ pub(super) async fn list_timezones(app: &App, _: &Request) -> Routed {
 }
 
 pub(super) async fn show_vocabulary(app: &App, _: &Request) -> Routed {
-    Ok(Answer::json(200, &json!(vocabulary(&app.settings.house))))
+    Ok(Answer::json(200, &vocabulary(&app.settings.house)))
 }

@@ -1,7 +1,8 @@
 //! Presets: the expressions most people want, to begin with.
 
 use belfry_core::cron::{Cron, Zone};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Id, name and expression.
 const PRESETS: [(&str, &str, &str); 8] = [
@@ -15,12 +16,34 @@ const PRESETS: [(&str, &str, &str); 8] = [
     ("weekdays-8", "Weekdays at 8:00", "0 8 * * MON-FRI"),
 ];
 
-pub(super) fn presets() -> Value {
-    let item = |(id, name, cron_expr): (&str, &str, &str)| {
-        let description = Cron::parse(cron_expr, "").ok().map(|cron| cron.describe(&Zone::UTC));
-        json!({"id": id, "name": name, "cron_expr": cron_expr, "description": description})
+/// Expressions to choose from.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct Presets {
+    /// The expressions, the most frequent first.
+    items: Vec<Preset>,
+}
+
+/// An expression to choose.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Preset {
+    /// Name for programs.
+    id: &'static str,
+    /// Name for people.
+    name: &'static str,
+    /// The expression.
+    cron_expr: &'static str,
+    /// The expression in English.
+    description: String,
+}
+
+pub(super) fn presets() -> Presets {
+    let preset = |(id, name, cron_expr)| {
+        let description = Cron::parse(cron_expr, "").map(|cron| cron.describe(&Zone::UTC));
+        Preset { id, name, cron_expr, description: description.unwrap_or_default() }
     };
-    json!({"items": PRESETS.map(item)})
+    Presets { items: PRESETS.map(preset).into() }
 }
 
 #[cfg(test)]
@@ -30,10 +53,9 @@ mod tests {
     #[test]
     fn every_preset_is_an_expression_that_can_be_described() {
         let presets = presets();
-        let items = presets["items"].as_array().unwrap();
-        assert_eq!(items.len(), 8);
-        for item in items {
-            assert!(item["description"].is_string(), "{item}");
+        assert_eq!(presets.items.len(), 8);
+        for preset in presets.items {
+            assert!(!preset.description.is_empty(), "{}", preset.id);
         }
     }
 }

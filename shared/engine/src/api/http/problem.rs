@@ -1,8 +1,7 @@
 //! Problems as callers see them: RFC 9457, with the fields that are wrong.
 
 use belfry_core::guard::access::Scope;
-use belfry_core::invalid::Invalid;
-use serde_json::json;
+use belfry_core::invalid::{Invalid, ProblemDetails};
 use tracing::error;
 
 use super::request::Answer;
@@ -63,15 +62,13 @@ impl Problem {
     }
 
     pub(super) fn into_answer(self) -> Answer {
-        let mut body = json!({
-            "type": "about:blank",
-            "title": self.title,
-            "status": self.status,
-            "detail": self.detail,
-        });
-        if !self.errors.is_empty() {
-            body["errors"] = json!(self.errors);
-        }
+        let body = ProblemDetails {
+            kind: "about:blank".to_owned(),
+            title: self.title.to_owned(),
+            status: self.status,
+            detail: self.detail,
+            errors: self.errors,
+        };
         Answer {
             content_type: "application/problem+json",
             headers: self.headers,

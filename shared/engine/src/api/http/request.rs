@@ -10,8 +10,10 @@ use belfry_core::encoding::cut;
 use belfry_core::guard::access::{Scopes, is_user};
 use belfry_core::schedule::change::Origin;
 use percent_encoding::percent_decode_str;
+use serde::Serialize;
 use serde_json::Value;
 
+use super::openapi::Table;
 use super::problem::Problem;
 use crate::schedules::caller::Caller;
 
@@ -83,8 +85,8 @@ impl Request {
             .map_err(|e| Problem::unreadable(&format!("is not JSON: {e}")))
     }
 
-    /// The body as a JSON object with only these fields; no body is an empty object.
-    pub(super) fn small_object(&self, fields: &[&str]) -> Result<Value, Problem> {
+    /// The body as a JSON object with only the fields of `table`; no body is an empty object.
+    pub(super) fn small_object(&self, table: &Table) -> Result<Value, Problem> {
         if self.body.iter().all(u8::is_ascii_whitespace) {
             return Ok(Value::Object(Default::default()));
         }
@@ -92,7 +94,7 @@ impl Request {
         let Some(object) = body.as_object() else {
             return Err(Problem::field("", "must be a JSON object"));
         };
-        match object.keys().find(|key| !fields.contains(&key.as_str())) {
+        match object.keys().find(|key| !table.has(key)) {
             Some(unknown) => Err(Problem::field(unknown, "is not a field of this request")),
             None => Ok(body),
         }
@@ -140,8 +142,9 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    pub(super) fn json(status: u16, body: &Value) -> Answer {
-        Answer { body: Some(body.to_string()), ..Answer::empty(status) }
+    pub(super) fn json(status: u16, body: &impl Serialize) -> Answer {
+        // No answer has a key that is not a text, which is all that cannot be written as JSON.
+        Answer { body: serde_json::to_string(body).ok(), ..Answer::empty(status) }
     }
 
     pub(super) fn empty(status: u16) -> Answer {

@@ -4,6 +4,7 @@ use belfry_core::id::RunId;
 use belfry_core::run::Status;
 
 use super::input::{choice, given, known_run, known_schedule, limit, optional_choice, time};
+use super::openapi::requests::{FEEDBACK, TRIGGER};
 use super::problem::Problem;
 use super::request::{Answer, Request};
 use super::routes::Routed;
@@ -34,7 +35,7 @@ pub(super) async fn get(app: &App, request: &Request) -> Routed {
 
 pub(super) async fn trigger(app: &App, request: &Request) -> Routed {
     let id = known_schedule(request)?;
-    let body = request.small_object(&["payload", "overlap_policy"])?;
+    let body = request.small_object(&TRIGGER)?;
     let asked = Trigger {
         request_id: request.request_id.clone(),
         idempotency_key: request.header("idempotency-key").map(str::to_owned),
@@ -43,8 +44,6 @@ pub(super) async fn trigger(app: &App, request: &Request) -> Routed {
     };
     Ok(Answer::json(202, &runs::trigger(app, request.caller()?, &id, asked).await?))
 }
-
-const FEEDBACK: [&str; 4] = ["status", "error", "result", "external_run_id"];
 
 /// Takes an executor's word on a run, sent by somebody who may write runs.
 pub(super) async fn status(app: &App, request: &Request) -> Routed {

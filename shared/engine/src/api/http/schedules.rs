@@ -3,12 +3,13 @@
 use belfry_core::id::ScheduleId;
 use belfry_core::schedule::Status;
 use belfry_core::workflow::EVERYBODY;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::input::{
     choice, flag, known_schedule, limit, named, number, optional_catchup, optional_flag,
     optional_text, optional_time, tag,
 };
+use super::openapi::requests::{PAUSE, RESUME};
 use super::problem::Problem;
 use super::request::{Answer, Request};
 use super::routes::Routed;
@@ -40,8 +41,7 @@ pub(super) async fn list(app: &App, request: &Request) -> Routed {
         cursor: cursor.map(|cursor| named("cursor", cursor)).transpose()?,
         whose: whose(request, after)?,
     };
-    let listing = list::list(app, request.caller()?, &wanted).await?;
-    Ok(Answer::json(200, &json!({"items": listing.items, "next_cursor": listing.next_cursor})))
+    Ok(Answer::json(200, &list::list(app, request.caller()?, &wanted).await?))
 }
 
 /// Whose things are asked for: the caller's own unless `user_id` says otherwise.
@@ -94,7 +94,7 @@ pub(super) async fn delete(app: &App, request: &Request) -> Routed {
 }
 
 pub(super) async fn pause(app: &App, request: &Request) -> Routed {
-    let body = request.small_object(&["note", "until"])?;
+    let body = request.small_object(&PAUSE)?;
     let (note, until) = (optional_text(&body, "note")?, optional_time(&body, "until")?);
     let (caller, if_match) = (request.caller()?, request.if_match()?);
     let id = known_schedule(request)?;
@@ -102,7 +102,7 @@ pub(super) async fn pause(app: &App, request: &Request) -> Routed {
 }
 
 pub(super) async fn resume(app: &App, request: &Request) -> Routed {
-    let body = request.small_object(&["catchup", "dry_run"])?;
+    let body = request.small_object(&RESUME)?;
     let catchup = optional_catchup(&body)?;
     let (caller, id) = (request.caller()?, known_schedule(request)?);
     if optional_flag(&body, "dry_run")? {

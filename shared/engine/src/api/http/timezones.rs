@@ -4,17 +4,41 @@ use belfry_core::cron::{Zone, tzdb_version};
 use belfry_core::instant::Instant;
 use belfry_core::schedule::house::House;
 use chrono::{FixedOffset, Offset, SecondsFormat, Utc};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-pub(super) fn timezones(house: &House, now: Instant) -> Value {
+/// Time zones to choose from.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct TimeZones {
+    /// The zones that schedules may use, in the order of their names.
+    items: Vec<TimeZone>,
+    /// Release of the time zone data.
+    tzdb: &'static str,
+}
+
+/// A time zone and what its clock shows now.
+#[derive(Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct TimeZone {
+    /// IANA name.
+    name: &'static str,
+    /// Offset from UTC now, such as `+01:00`.
+    offset: String,
+    /// What the clock of the zone shows now, with its offset.
+    #[schemars(with = "Instant")]
+    local_time: String,
+}
+
+pub(super) fn timezones(house: &House, now: Instant) -> TimeZones {
     let zones = Zone::all().filter_map(|name| Zone::parse(name).ok());
     let item = |zone: Zone| {
         let local = local_text(&zone, now);
         // The offset is what follows the 19 characters of date and time.
-        json!({"name": zone.name(), "offset": &local[19..], "local_time": local})
+        TimeZone { name: zone.name(), offset: local[19..].to_owned(), local_time: local }
     };
-    let items: Vec<_> = zones.filter(|zone| house.allows(zone)).map(item).collect();
-    json!({"items": items, "tzdb": tzdb_version()})
+    let items = zones.filter(|zone| house.allows(zone)).map(item).collect();
+    TimeZones { items, tzdb: tzdb_version() }
 }
 
 /// An instant as the zone's clock shows it, with its offset: `2026-11-16T09:00:00+01:00`.
@@ -35,17 +59,16 @@ mod tests {
     #[test]
     fn a_zone_shows_its_offset_and_its_clock() {
         let all = timezones(&House::default(), now());
-        let items = all["items"].as_array().unwrap();
-        assert_eq!(items.len(), Zone::all().count());
-        let find = |name: &str| items.iter().find(|item| item["name"] == name).unwrap();
-        assert_eq!(find("Asia/Kolkata")["offset"], "+05:30");
-        assert_eq!(find("America/New_York")["local_time"], "2026-07-01T08:00:00-04:00");
-        assert_eq!(find("UTC")["offset"], "+00:00");
+        assert_eq!(all.items.len(), Zone::all().count());
+        let find = |name: &str| all.items.iter().find(|item| item.name == name).unwrap();
+        assert_eq!(find("Asia/Kolkata").offset, "+05:30");
+        assert_eq!(find("America/New_York").local_time, "2026-07-01T08:00:00-04:00");
+        assert_eq!(find("UTC").offset, "+00:00");
     }
 
     #[test]
     fn a_house_shows_the_zones_it_allows() {
         let house = House { allowed_zones: vec!["Europe/Zurich".to_owned()], ..House::default() };
-        assert_eq!(timezones(&house, now())["items"].as_array().unwrap().len(), 1);
+        assert_eq!(timezones(&house, now()).items.len(), 1);
     }
 }

@@ -5,11 +5,15 @@ use belfry_core::id::ScheduleId;
 use belfry_core::instant::{self, Instant};
 use belfry_core::invalid::Invalid;
 use belfry_core::schedule::house::House;
+use belfry_core::schedule::warning::Warning;
 use belfry_core::words::{listed, variants};
 use chrono::Duration;
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use super::openapi::requests::VALIDATE;
 use super::request::{Answer, Request};
 use super::routes::Routed;
 use super::timezones::local_text;
@@ -17,28 +21,39 @@ use crate::app::App;
 
 /// No preview is longer.
 pub(super) const MAX_COUNT: u64 = 100;
-const FIELDS: [&str; 10] = [
-    "cron_expr",
-    "cron_expression",
-    "timezone",
-    "start_at",
-    "end_at",
-    "dst_gap",
-    "dst_fold",
-    "schedule_id",
-    "after",
-    "count",
-];
+
+/// What an expression means, and what is wrong or odd about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(crate) struct Validation {
+    /// Whether a schedule may have this expression and these fields.
+    pub(crate) valid: bool,
+    /// The next fires.
+    pub(crate) next_executions: Vec<Instant>,
+    /// The next fires as the clock of the time zone shows them, with its offset.
+    #[schemars(with = "Vec<Instant>")]
+    pub(crate) local_executions: Vec<String>,
+    /// The expression in English; `null` if it is not valid.
+    pub(crate) description: Option<String>,
+    /// What is allowed and probably not meant.
+    pub(crate) warnings: Vec<Warning>,
+    /// What is wrong with each field.
+    pub(crate) errors: Vec<Invalid>,
+}
 
 pub(super) async fn validate(app: &App, request: &Request) -> Routed {
-    let body = request.small_object(&FIELDS)?;
+    let body = request.small_object(&VALIDATE)?;
     let now = app.now();
     let answer = match read(&body, &app.settings.house, now) {
         Ok(question) => question.answer(now),
-        Err(errors) => json!({
-            "valid": false, "next_executions": [], "local_executions": [], "description": null,
-            "warnings": [], "errors": errors,
-        }),
+        Err(errors) => Validation {
+            valid: false,
+            next_executions: Vec::new(),
+            local_executions: Vec::new(),
+            description: None,
+            warnings: Vec::new(),
+            errors,
+        },
     };
     Ok(Answer::json(200, &answer))
 }
@@ -170,7 +185,7 @@ impl<'a> Form<'a> {
 }
 
 impl Question {
-    fn answer(&self, now: Instant) -> Value {
+    fn answer(&self, now: Instant) -> Validation {
         let zone = self.timetable.zone();
         let next: Vec<_> = self
             .timetable
@@ -178,14 +193,13 @@ impl Question {
             .take_while(|at| self.end_at.is_none_or(|end| *at <= end))
             .take(self.count)
             .collect();
-        let text = |at: &Instant| instant::text(*at);
-        json!({
-            "valid": true,
-            "next_executions": next.iter().map(text).collect::<Vec<_>>(),
-            "local_executions": next.iter().map(|at| local_text(&zone, *at)).collect::<Vec<_>>(),
-            "description": self.timetable.cron().describe(&zone),
-            "warnings": self.timetable.warnings(now),
-            "errors": [],
-        })
+        Validation {
+            valid: true,
+            local_executions: next.iter().map(|at| local_text(&zone, *at)).collect(),
+            next_executions: next,
+            description: Some(self.timetable.cron().describe(&zone)),
+            warnings: self.timetable.warnings(now).into_iter().map(Warning::from).collect(),
+            errors: Vec::new(),
+        }
     }
 }

@@ -4,6 +4,7 @@
 
 use belfry_core::declare::set::declaration::{Declaration, Declared};
 use belfry_core::declare::set::plan::{Action, Item};
+use belfry_core::declare::set::view;
 use belfry_core::id::{ScheduleId, SetName};
 use belfry_core::invalid::Invalid;
 use chrono::Duration;
@@ -39,21 +40,30 @@ pub(super) enum Outcome {
     Wait {
         /// Which limit was reached.
         why: String,
-        /// Seconds until the step can be tried again.
-        seconds: i64,
+        /// When to try again.
+        seconds: u64,
     },
     /// The step was not reached in this call.
     Pending(&'static str),
 }
 
 impl Outcome {
-    pub(super) fn word(&self) -> &'static str {
+    /// As the API shows it.
+    pub(super) fn word(&self) -> view::Outcome {
         match self {
-            Outcome::Done => "done",
-            Outcome::Nothing => "nothing",
-            Outcome::Conflict(_) => "conflict",
-            Outcome::Failed(_) => "failed",
-            Outcome::Wait { .. } | Outcome::Pending(_) => "pending",
+            Outcome::Done => view::Outcome::Done,
+            Outcome::Nothing => view::Outcome::Nothing,
+            Outcome::Conflict(_) => view::Outcome::Conflict,
+            Outcome::Failed(_) => view::Outcome::Failed,
+            Outcome::Wait { .. } | Outcome::Pending(_) => view::Outcome::Pending,
+        }
+    }
+
+    /// When to try again, if that is known.
+    pub(super) fn retry_after_s(&self) -> Option<u64> {
+        match self {
+            Outcome::Wait { seconds, .. } => Some(*seconds),
+            _ => None,
         }
     }
 
@@ -75,7 +85,8 @@ impl Outcome {
                 Outcome::Conflict(format!("is at revision {current}, changed after the plan"))
             }
             Err(Refusal::TooMany { why, wait }) => {
-                Outcome::Wait { why, seconds: wait.num_seconds() + 1 }
+                let seconds = u64::try_from(wait.num_seconds()).unwrap_or(0) + 1;
+                Outcome::Wait { why, seconds }
             }
             Err(Refusal::Invalid(problems)) => {
                 let texts: Vec<_> = problems.iter().map(Invalid::to_string).collect();

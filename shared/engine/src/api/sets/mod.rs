@@ -6,11 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use belfry_core::declare::set::declaration::{Declaration, DeclaredWorkflow, declared};
 use belfry_core::declare::set::plan::{self, Action, Found, Item, Scene};
+use belfry_core::declare::set::view::{
+    self, ExportedWorkflow, PlannedSchedule, PlannedWorkflow, SetExport, SetList, SetPlan, SetSize,
+    WorkflowAction,
+};
 use belfry_core::id::{ScheduleId, SetName, WorkflowId};
 use belfry_core::schedule::Schedule;
 use belfry_core::schedule::definition::Definition;
 use belfry_core::workflow::{Completion, MAX_DEFINITION, Target};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::app::App;
 use crate::cloud::targets::url_problem;
@@ -52,7 +56,7 @@ pub(crate) async fn apply(
     set: &SetName,
     body: &Value,
     wish: Wish,
-) -> Result<Value, Refusal> {
+) -> Result<SetPlan, Refusal> {
     let house = &app.settings.house;
     let declaration = Declaration::parse(body, set, house).map_err(Refusal::Invalid)?;
     let members: BTreeSet<_> = ids_of(app, caller, set).await?;
@@ -79,42 +83,27 @@ pub(crate) async fn apply(
         (false, Some(why)) => return Err(Refusal::Conflict(why.clone())),
         (false, None) => carry_out(app, caller, set, &declaration, &workflows, &items).await,
     };
-    let schedules: Vec<_> = items
-        .iter()
-        .enumerate()
-        .map(|(place, item)| told(item.view(), outcomes.get(place), item.action == Action::Refused))
-        .collect();
-    let workflows = workflows.iter().enumerate().map(|(place, version)| {
-        let action = match (&version.refused, version.is_new) {
-            (Some(_), _) => "refused",
-            (None, true) => "publish",
-            (None, false) => "unchanged",
-        };
-        let view = json!({
-            "workflow_id": version.declared.workflow_id,
-            "version": version.declared.version,
-            "place": place,
-            "action": action,
-            "message": version.refused,
-        });
-        told(view, published.get(place), version.refused.is_some())
-    });
-    let workflows: Vec<_> = workflows.collect();
+    let schedules = items.iter().enumerate();
+    let workflows = workflows.iter().enumerate();
     let waits = |outcome: &&Outcome| matches!(outcome, Outcome::Pending(_) | Outcome::Wait { .. });
-    Ok(json!({
-        "set": set,
-        "dry_run": wish.dry_run,
-        "prune": wish.prune,
-        "counts": counts(&items),
-        "guard": guard,
-        "remaining": outcomes.iter().filter(waits).count(),
-        "workflows": workflows,
-        "schedules": schedules,
-    }))
+    Ok(SetPlan {
+        set: set.clone(),
+        dry_run: wish.dry_run,
+        prune: wish.prune,
+        counts: counts(&items),
+        guard,
+        remaining: outcomes.iter().filter(waits).count(),
+        workflows: workflows.map(|(n, version)| version.told(n, published.get(n))).collect(),
+        schedules: schedules.map(|(n, item)| told(item.view(), outcomes.get(n))).collect(),
+    })
 }
 
-/// A set, as the declaration that would create it.
-pub(crate) async fn export(app: &App, caller: &Caller, set: &SetName) -> Result<Value, Refusal> {
+/// A set as it would be declared.
+pub(crate) async fn export(
+    app: &App,
+    caller: &Caller,
+    set: &SetName,
+) -> Result<SetExport, Refusal> {
     let ids = ids_of(app, caller, set).await?;
     if ids.is_empty() {
         return Err(Refusal::NotFound("set"));
@@ -123,8 +112,7 @@ pub(crate) async fn export(app: &App, caller: &Caller, set: &SetName) -> Result<
     let of_set = |(_, one): &(&ScheduleId, &Found)| one.set.as_ref() == Some(set);
     let schedules = found.iter().filter(of_set);
     let house = &app.settings.house;
-    let schedules: Vec<_> =
-        schedules.map(|(id, one)| declared(id, &one.definition, house)).collect();
+    let schedules = schedules.map(|(id, one)| declared(id, &one.definition, house)).collect();
     let bound: BTreeSet<_> = found
         .values()
         .filter_map(|one| Some((&one.definition.workflow_id, one.definition.version?)))
@@ -135,34 +123,31 @@ pub(crate) async fn export(app: &App, caller: &Caller, set: &SetName) -> Result<
         if app.store.workflow_owner(id).await?.as_deref() == Some(caller.sub.as_str())
             && let Some(workflow) = app.workflow(id, version).await?
         {
-            let mut shown =
-                json!({"workflow_id": id, "version": version, "target": workflow.target});
-            if !workflow.definition.is_null() {
-                shown["definition"] = workflow.definition.clone();
-            }
-            if workflow.completion != Completion::default() {
-                shown["completion"] = json!(workflow.completion);
-            }
-            workflows.push(shown);
+            let is_usual = workflow.completion == Completion::default();
+            workflows.push(ExportedWorkflow {
+                workflow_id: id.clone(),
+                version,
+                target: workflow.target.clone(),
+                definition: Some(workflow.definition.clone()).filter(|value| !value.is_null()),
+                completion: (!is_usual).then_some(workflow.completion),
+            });
         }
     }
-    let export = json!({"set": set, "workflows": workflows, "schedules": schedules});
-    if export.to_string().len() > MAX_ANSWER {
-        return Err(Refusal::Conflict(
-            "the set is too large to be exported in one answer".to_owned(),
-        ));
+    let export = SetExport { set: set.clone(), workflows, schedules };
+    if serde_json::to_string(&export).map_or(0, |text| text.len()) > MAX_ANSWER {
+        return Err(Refusal::Conflict("the set is larger than an answer may be".to_owned()));
     }
     Ok(export)
 }
 
-/// The caller's sets, each with its number of schedules.
-pub(crate) async fn sets(app: &App, caller: &Caller) -> Result<Value, Refusal> {
+/// The caller's sets, and how many schedules each has.
+pub(crate) async fn sets(app: &App, caller: &Caller) -> Result<SetList, Refusal> {
     let mut sizes: BTreeMap<SetName, usize> = BTreeMap::new();
     for (set, _) in app.store.members(&caller.sub, None).await? {
         *sizes.entry(set).or_default() += 1;
     }
-    let item = |(set, size): (&SetName, &usize)| json!({"set": set, "schedules": size});
-    Ok(json!({"items": sizes.iter().map(item).collect::<Vec<_>>()}))
+    let items = sizes.into_iter().map(|(set, schedules)| SetSize { set, schedules });
+    Ok(SetList { items: items.collect() })
 }
 
 async fn ids_of(
@@ -283,31 +268,52 @@ async fn versions(
     Ok(versions)
 }
 
-fn counts(items: &[Item]) -> Value {
-    let count = |action: Action| items.iter().filter(|item| item.action == action).count();
-    json!({
-        "create": count(Action::Create),
-        "update": count(Action::Update),
-        "unchanged": count(Action::Unchanged),
-        "delete": count(Action::Delete),
-        "undeclared": count(Action::Undeclared),
-        "refused": count(Action::Refused),
-    })
+/// Every action, and how many schedules it is planned for.
+fn counts(items: &[Item]) -> BTreeMap<Action, u64> {
+    use Action::{Create, Delete, Refused, Unchanged, Undeclared, Update};
+    let count = |action| items.iter().filter(|item| item.action == action).count() as u64;
+    let all = [Create, Update, Unchanged, Delete, Undeclared, Refused];
+    all.into_iter().map(|action| (action, count(action))).collect()
 }
 
-/// A step of the plan, with its outcome.
-fn told(mut view: Value, outcome: Option<&Outcome>, is_refused: bool) -> Value {
-    let word = match outcome {
-        _ if is_refused => "refused",
-        None => "planned",
+impl Version<'_> {
+    /// The version at `place` of the declaration, with what became of it.
+    fn told(&self, place: usize, outcome: Option<&Outcome>) -> PlannedWorkflow {
+        let action = match (&self.refused, self.is_new) {
+            (Some(_), _) => WorkflowAction::Refused,
+            (None, true) => WorkflowAction::Publish,
+            (None, false) => WorkflowAction::Unchanged,
+        };
+        PlannedWorkflow {
+            workflow_id: self.declared.workflow_id.clone(),
+            version: self.declared.version,
+            place,
+            action,
+            outcome: word(self.refused.is_some(), outcome),
+            message: message(outcome).or_else(|| self.refused.clone()),
+            retry_after_s: outcome.and_then(Outcome::retry_after_s),
+        }
+    }
+}
+
+/// A schedule of the plan with what became of it.
+fn told(planned: PlannedSchedule, outcome: Option<&Outcome>) -> PlannedSchedule {
+    PlannedSchedule {
+        outcome: word(planned.action == Action::Refused, outcome),
+        message: message(outcome).or(planned.message),
+        retry_after_s: outcome.and_then(Outcome::retry_after_s),
+        ..planned
+    }
+}
+
+fn word(is_refused: bool, outcome: Option<&Outcome>) -> view::Outcome {
+    match outcome {
+        _ if is_refused => view::Outcome::Refused,
+        None => view::Outcome::Planned,
         Some(outcome) => outcome.word(),
-    };
-    view["outcome"] = json!(word);
-    if let Some(message) = outcome.and_then(Outcome::message) {
-        view["message"] = json!(message);
     }
-    if let Some(Outcome::Wait { seconds, .. }) = outcome {
-        view["retry_after_s"] = json!(seconds);
-    }
-    view
+}
+
+fn message(outcome: Option<&Outcome>) -> Option<String> {
+    outcome.and_then(Outcome::message).map(str::to_owned)
 }

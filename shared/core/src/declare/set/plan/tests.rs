@@ -3,6 +3,7 @@
 use super::*;
 use crate::schedule::definition::object;
 use crate::schedule::house::House;
+use serde_json::{Value, json};
 
 fn now() -> Instant {
     "2026-11-15T12:00:00Z".parse().unwrap()

@@ -1,5 +1,6 @@
 //! Kinds of values, and the JSON Schema of each.
 
+use belfry_core::id::PATTERN;
 use serde_json::{Map, Value, json};
 
 /// What a field or a parameter holds.
@@ -19,16 +20,10 @@ pub(super) enum Kind {
     Whole(u64, u64),
     /// A whole number from 0.
     Count,
-    /// A whole number.
-    Integer,
-    /// A number.
-    Number,
     /// An RFC 3339 time.
     Instant,
     /// One of some words.
     Word(&'static [&'static str]),
-    /// A list.
-    List(&'static Kind),
     /// A list of at most so many.
     ShortList(&'static Kind, usize),
     /// Counts by name.
@@ -52,11 +47,6 @@ pub(super) const fn always(name: &'static str, kind: Kind, note: &'static str) -
     Field { name, kind, note, required: true, nullable: false }
 }
 
-/// A field that is always there and may be `null`.
-pub(super) const fn or_null(name: &'static str, kind: Kind, note: &'static str) -> Field {
-    Field { name, kind, note, required: true, nullable: true }
-}
-
 /// A field that may be left out.
 pub(super) const fn sometimes(name: &'static str, kind: Kind, note: &'static str) -> Field {
     Field { name, kind, note, required: false, nullable: false }
@@ -67,8 +57,19 @@ pub(super) const fn optional(name: &'static str, kind: Kind, note: &'static str)
     Field { name, kind, note, required: false, nullable: true }
 }
 
-/// Names are at most so long.
-const NAME: &str = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$";
+/// An object of a request: its name, a note, and its fields.
+pub(in crate::api::http) struct Table {
+    pub(super) name: &'static str,
+    pub(super) note: &'static str,
+    pub(super) fields: &'static [Field],
+}
+
+impl Table {
+    /// Whether it has a field of this name.
+    pub(in crate::api::http) fn has(&self, name: &str) -> bool {
+        self.fields.iter().any(|field| field.name == name)
+    }
+}
 
 impl Kind {
     pub(super) fn schema(self) -> Value {
@@ -76,16 +77,13 @@ impl Kind {
             Kind::Any => json!({}),
             Kind::Flag => json!({"type": "boolean"}),
             Kind::Text => json!({"type": "string"}),
-            Kind::Name => json!({"type": "string", "pattern": NAME}),
+            Kind::Name => json!({"type": "string", "pattern": PATTERN}),
             // Whatever the notation, nothing is no text in it.
             Kind::Notation(format) => json!({"type": "string", "format": format, "minLength": 1}),
             Kind::Whole(min, max) => json!({"type": "integer", "minimum": min, "maximum": max}),
             Kind::Count => json!({"type": "integer", "minimum": 0}),
-            Kind::Integer => json!({"type": "integer"}),
-            Kind::Number => json!({"type": "number"}),
             Kind::Instant => json!({"type": "string", "format": "date-time"}),
             Kind::Word(words) => json!({"type": "string", "enum": words}),
-            Kind::List(of) => json!({"type": "array", "items": of.schema()}),
             Kind::ShortList(of, max) => {
                 json!({"type": "array", "items": of.schema(), "maxItems": max})
             }

@@ -1,19 +1,20 @@
 //! The OpenAPI document: made from the same table that the router is served by.
 
+mod derived;
 mod kind;
 mod operation;
 mod operations;
-mod records;
-mod requests;
+pub(super) mod requests;
 mod schedule;
 mod schemas;
-mod sets;
-mod vocabulary;
 
+use belfry_core::invalid::ProblemDetails;
+use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
 use super::access::Gate;
 
+pub(super) use kind::Table;
 pub use operation::Operation;
 use operation::in_path;
 pub(super) use operation::{Found, find};
@@ -21,13 +22,14 @@ pub use operations::OPERATIONS;
 
 /// The document, as `GET /openapi.json` answers.
 pub fn document() -> Value {
+    let mut generator = derived::generator();
     let mut paths: Map<String, Value> = Map::new();
     for operation in OPERATIONS {
         let path = paths.entry(operation.path).or_insert_with(|| json!({}));
-        path[operation.method.to_ascii_lowercase()] = described(operation);
+        path[operation.method.to_ascii_lowercase()] = described(operation, &mut generator);
     }
     let mut schemas = schemas::all();
-    schemas.insert("OpenApi".to_owned(), json!({"type": "object"}));
+    schemas.extend(derived::definitions(&mut generator));
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -48,14 +50,14 @@ pub fn document() -> Value {
     })
 }
 
-fn described(operation: &Operation) -> Value {
+fn described(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     let tag = operation.path.split('/').nth(1).unwrap_or_default();
     let mut described = json!({
         "operationId": operation.id,
         "summary": operation.does,
         "tags": [tag],
         "parameters": parameters(operation),
-        "responses": responses(operation),
+        "responses": responses(operation, generator),
     });
     match operation.gate {
         Gate::Token(scope) => described["security"] = json!([{"token": [scope.as_str()]}]),
@@ -89,12 +91,13 @@ fn parameters(operation: &Operation) -> Vec<Value> {
     of_path.chain(others).collect()
 }
 
-fn responses(operation: &Operation) -> Value {
+fn responses(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     let mut responses = Map::new();
     for (status, _) in operation.answers {
         let bodies = operation.answers.iter().filter(|(of, _)| of == status);
-        let mut schemas: Vec<_> = bodies.filter_map(|(_, name)| name.map(reference)).collect();
-        let mut response = json!({"description": "done"});
+        let schemas = bodies.filter_map(|(_, shape)| Some(shape.as_ref()?(generator).to_value()));
+        let mut schemas: Vec<_> = schemas.collect();
+        let mut response = json!({"description": "The call succeeded."});
         let schema = match schemas.len() {
             0 => Value::Null,
             1 => schemas.remove(0),
@@ -108,7 +111,7 @@ fn responses(operation: &Operation) -> Value {
     for status in operation.refused_with() {
         let response = json!({
             "description": meaning(status),
-            "content": {"application/problem+json": {"schema": reference("Problem")}},
+            "content": {"application/problem+json": {"schema": derived::of::<ProblemDetails>(generator)}},
         });
         responses.insert(status.to_string(), response);
     }
@@ -122,14 +125,15 @@ fn reference(name: &str) -> Value {
 /// What a status of refusal means.
 fn meaning(status: u16) -> &'static str {
     match status {
-        400 => "the body is not JSON, or path or query are not UTF-8",
-        401 => "no verified token",
-        404 => "it does not exist, or is not yours",
-        409 => "the state of things does not allow it",
-        412 => "the schedule is not at the revision of If-Match",
-        413 => "too large",
-        422 => "fields have problems; errors names them",
-        _ => "something behind the API did not answer; try again",
+        400 => "The body is not JSON, or the path or query is not UTF-8.",
+        401 => "The request carries no verified token.",
+        403 => "The token does not carry the scope that the call needs.",
+        404 => "The resource does not exist, or belongs to another user.",
+        409 => "The state of the resource does not allow the call.",
+        412 => "The schedule is not at the revision of If-Match.",
+        413 => "The body is too large.",
+        422 => "Fields have problems; `errors` names every one.",
+        _ => "A service behind the API did not answer; try again.",
     }
 }
 
@@ -187,6 +191,29 @@ mod tests {
         assert_eq!(id("GET", &["schedules", "nightly"]), "get_schedule");
         assert_eq!(id("POST", &["schedules", "nightly"]), "GET, PUT, PATCH, DELETE");
         assert_eq!(id("GET", &["schedules", "nightly", "dreams"]), "nothing");
+    }
+
+    #[test]
+    fn every_object_that_is_named_has_a_schema() {
+        let schemas = document()["components"]["schemas"].clone();
+        let text = document().to_string();
+        for name in text.split("#/components/schemas/").skip(1) {
+            let name = name.split('"').next().unwrap();
+            assert!(schemas.get(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn no_two_types_share_a_name_in_the_document() {
+        let schemas = document()["components"]["schemas"].clone();
+        // schemars tells types of the same name apart by a number behind it.
+        for name in schemas.as_object().unwrap().keys() {
+            assert!(!name.ends_with(|last: char| last.is_ascii_digit()), "{name}");
+        }
+        // A derived schema would take the place of a request's.
+        for name in schemas::all().keys() {
+            assert_eq!(schemas[name], schemas::all()[name], "{name}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use futures::future::BoxFuture;
 
+use super::derived::Shape;
 use super::kind::Kind::{self, Name, Notation, Whole};
 use super::operations::OPERATIONS;
 use crate::api::http::access::Gate;
@@ -36,7 +37,7 @@ pub struct Operation {
 }
 
 /// Statuses of success and the schema of what they bring.
-pub(super) type Answers = &'static [(u16, Option<&'static str>)];
+pub(super) type Answers = &'static [(u16, Option<Shape>)];
 
 /// A parameter of the query, or a header.
 pub(super) struct Parameter {
@@ -79,11 +80,13 @@ impl Operation {
 /// What the parameters of paths hold.
 pub(super) fn in_path(name: &str) -> (Kind, &'static str) {
     match name {
-        "run_id" => (Notation("run-id"), "<schedule_id>@<run_at>"),
-        "version" => (Whole(1, u32::MAX as u64), "its number"),
-        "workflow_id" => (Notation("workflow-name"), "its name"),
-        "node_id" => (Name, "a trigger node of the workflow"),
-        _ => (Name, "its name"),
+        "run_id" => (Notation("run-id"), "Name of the run, `<schedule_id>@<run_at>`."),
+        "version" => (Whole(1, u32::MAX as u64), "Number of the version."),
+        "workflow_id" => (Notation("workflow-name"), "Name of the workflow."),
+        "node_id" => (Name, "Name of a trigger node of the workflow."),
+        "set" => (Name, "Name of the set."),
+        "backfill_id" => (Name, "Name of the backfill."),
+        _ => (Name, "Name of the schedule."),
     }
 }
 

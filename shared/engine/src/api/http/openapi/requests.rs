@@ -1,279 +1,160 @@
-//! The objects of requests that judge or change schedules, and of their answers, field by field.
+//! The bodies of requests, field by field. The handlers refuse what is not a field of these.
 
+use belfry_core::declare::set::declaration::{MAX_SCHEDULES, MAX_WORKFLOWS};
 use belfry_core::fire::backfill::MAX_CONCURRENT;
 
-use super::kind::Kind::{
-    Any, Count, Flag, Instant, Integer, List, Name, Number, Object, ShortList, Text, Whole, Word,
-};
-use super::kind::{always, optional, or_null, sometimes};
-use super::schemas::{CATCHUPS, ORDERS, OVERLAPS, Table, WORKFLOW};
+use super::kind::Kind::{Any, Counts, Flag, Instant, Name, Object, ShortList, Text, Whole, Word};
+use super::kind::{Kind, Table, always, optional, sometimes};
+use super::schemas::{CATCHUPS, ORDERS, OVERLAPS, WORKFLOW};
 
+const COMPLETION: Kind = Word(&["on_launch", "tracked"]);
+
+pub(in crate::api::http) const PAUSE: Table = Table {
+    name: "Pause",
+    note: "How to pause a schedule.",
+    fields: &[
+        optional("note", Text, "Reason for the pause, cut to 300 bytes."),
+        optional("until", Instant, "End of the pause; left out: until a resume."),
+    ],
+};
+
+pub(in crate::api::http) const RESUME: Table = Table {
+    name: "Resume",
+    note: "How to resume a schedule.",
+    fields: &[
+        optional("catchup", CATCHUPS, "Catch-up policy in place of the schedule's own."),
+        optional("dry_run", Flag, "Only answer what would be caught up."),
+    ],
+};
+
+pub(in crate::api::http) const BULK: Table = Table {
+    name: "Bulk",
+    note: "Which schedules to pause or resume. One of `tag` and `workflow_id` is required.",
+    fields: &[
+        always("action", Word(&["pause", "resume"]), "What to do with each schedule."),
+        optional("tag", Text, "Only schedules with this tag, or this `tag:value`."),
+        optional("workflow_id", WORKFLOW, "Only schedules that launch this workflow."),
+        optional("note", Text, "Reason for the pause; only with `pause`."),
+        optional("catchup", CATCHUPS, "Catch-up policy; only with `resume`."),
+        optional("dry_run", Flag, "Only count the schedules."),
+        optional("cursor", Name, "`next_cursor` of the previous call."),
+    ],
+};
+
+pub(in crate::api::http) const TRIGGER: Table = Table {
+    name: "Trigger",
+    note: "A run that is asked for by hand.",
+    fields: &[
+        optional("payload", Any, "Payload in place of the schedule's, up to 262144 bytes."),
+        optional("overlap_policy", OVERLAPS, "Overlap policy in place of the schedule's."),
+    ],
+};
+
+pub(in crate::api::http) const BACKFILL: Table = Table {
+    name: "BackfillInput",
+    note: "Which past fires to run, and how.",
+    fields: &[
+        always("from", Instant, "Start of the range, included."),
+        always("to", Instant, "End of the range, included; not in the future."),
+        optional("dry_run", Flag, "Only answer what the backfill would do."),
+        optional("order", ORDERS, "Order of the fires, default `oldest_first`."),
+        optional(
+            "max_concurrent",
+            Whole(1, MAX_CONCURRENT),
+            "How many runs may go at once, default 1.",
+        ),
+        optional("rerun", Flag, "Whether fires that ran at their time run again."),
+        optional("payload", Any, "Payload in place of the schedule's, up to 262144 bytes."),
+        optional("name", Text, "Tells backfills of the same range apart; cut to 300 bytes."),
+    ],
+};
+
+pub(in crate::api::http) const FEEDBACK: Table = Table {
+    name: "Feedback",
+    note: "What an executor reports about a run.",
+    fields: &[
+        always("status", Word(&["STARTED", "SUCCESS", "FAILED"]), "What happened to the run."),
+        optional("error", Text, "What went wrong, cut to 300 bytes."),
+        optional("result", Any, "What the run answers, up to 300 bytes of JSON."),
+        optional("external_run_id", Text, "The executor's own id of the run."),
+    ],
+};
+
+pub(in crate::api::http) const VALIDATE: Table = Table {
+    name: "Validate",
+    note: "An expression to explain. Wrong fields are named in the answer; the request is not refused.",
+    fields: &[
+        sometimes("cron_expr", Any, "The expression."),
+        sometimes("cron_expression", Any, "Another name for `cron_expr`."),
+        sometimes("timezone", Any, "IANA time zone, default UTC."),
+        sometimes("start_at", Any, "No fire before this time."),
+        sometimes("end_at", Any, "No fire after this time."),
+        sometimes("dst_gap", Any, "What happens to a local time that the clock skips."),
+        sometimes("dst_fold", Any, "What happens to a local time that the clock shows twice."),
+        sometimes("schedule_id", Any, "Schedule that decides what `H` means."),
+        sometimes("after", Any, "Fires strictly after this time, default now."),
+        sometimes("count", Any, "How many fires, 0 to 100, default 5."),
+    ],
+};
+
+pub(super) const WORKFLOW_VERSION: Table = Table {
+    name: "WorkflowInput",
+    note: "A version of a workflow.",
+    fields: &[
+        sometimes(
+            "definition",
+            Any,
+            "What the executor runs; handed to the target as `dag`, up to 358400 bytes.",
+        ),
+        always("target", Object("Target"), "Where runs are launched."),
+        optional("completion", COMPLETION, "When a run counts as done, default `on_launch`."),
+    ],
+};
+
+const DECLARED_WORKFLOW: Table = Table {
+    name: "DeclaredWorkflow",
+    note: "A workflow version to publish if it does not exist.",
+    fields: &[
+        always("workflow_id", Name, "Name of the workflow."),
+        always(
+            "version",
+            Whole(1, u32::MAX as u64),
+            "Number of the version; a published version never changes.",
+        ),
+        always("target", Object("Target"), "Where runs are launched."),
+        sometimes("definition", Any, "What the executor runs; handed to the target as `dag`."),
+        optional("completion", COMPLETION, "When a run counts as done, default `on_launch`."),
+    ],
+};
+
+const WORKFLOWS: Kind = ShortList(&Object("DeclaredWorkflow"), MAX_WORKFLOWS);
+const SCHEDULES: Kind = ShortList(&Object("DeclaredSchedule"), MAX_SCHEDULES);
+
+pub(super) const SET: Table = Table {
+    name: "SetInput",
+    note: "Everything that a set is to contain.",
+    fields: &[
+        optional("set", Name, "Name of the set; the same as in the path."),
+        optional("workflows", WORKFLOWS, "Workflow versions that the schedules need."),
+        optional("schedules", SCHEDULES, "The schedules of the set."),
+        optional(
+            "planned",
+            Counts,
+            "Revision of each schedule that the plan was made from; 0 if there was no schedule.",
+        ),
+    ],
+};
+
+/// Every body but those of schedules.
 pub(super) const REQUESTS: &[Table] = &[
-    (
-        "Warning",
-        "Something its author should know.",
-        &[
-            always("code", Text, "what kind of surprise it is; docs/cron.md"),
-            always("message", Text, "for people"),
-        ],
-    ),
-    (
-        "Invalid",
-        "One problem of one field.",
-        &[
-            always("field", Text, "which"),
-            always("message", Text, "what is wrong with it"),
-            sometimes("at", Count, "the character it begins at, counted from 0"),
-        ],
-    ),
-    (
-        "Problem",
-        "RFC 9457.",
-        &[
-            always("type", Text, "about:blank"),
-            always("title", Text, "what kind of problem it is"),
-            always("status", Count, "the status of the answer"),
-            always("detail", Text, "what happened"),
-            sometimes("errors", List(&Object("Invalid")), "every field that is wrong"),
-        ],
-    ),
-    (
-        "Stats",
-        "What became of some runs.",
-        &[
-            always("total", Count, "launched, or not to be launched"),
-            always("succeeded", Count, "ended well"),
-            always("failed", Count, "ended badly, or given up"),
-            always("skipped", Count, "not launched by policy"),
-            always("missed", Count, "not launched because their time had passed"),
-            always("recovered", Count, "launched after they were lost"),
-            or_null("success_rate", Number, "of those that ended"),
-            sometimes("consecutive_failures", Count, "since the last success"),
-            always("recovery", Object("RecoveryStats"), "what recovery came to"),
-            always("of_newest", Count, "run records looked at"),
-        ],
-    ),
-    (
-        "RecoveryStats",
-        "What became of runs that were lost.",
-        &[
-            always("attempts", Count, "how often one was sent again"),
-            always("recovered", Count, "launched after all"),
-            always("failed", Count, "sent again, and ended badly"),
-            always("abandoned", Count, "given up"),
-            or_null("rate", Number, "recovered, of those that came to something"),
-        ],
-    ),
-    (
-        "BackfillInput",
-        "Which fires run, and how.",
-        &[
-            always("from", Instant, "the first fire it may have"),
-            always("to", Instant, "the last; not in the future"),
-            optional("dry_run", Flag, "only say what it would do"),
-            optional("order", ORDERS, "oldest_first if left out"),
-            optional("max_concurrent", Whole(1, MAX_CONCURRENT), "runs at once; 1 if left out"),
-            optional("rerun", Flag, "run again what ran by itself"),
-            optional("payload", Any, "instead of the schedule's"),
-            optional("name", Text, "tells backfills of the same fires apart; cut to 300 bytes"),
-        ],
-    ),
-    (
-        "BackfillPreview",
-        "What a backfill would do.",
-        &[
-            always("dry_run", Flag, "true"),
-            always("backfill_id", Text, "its name"),
-            always("fires", Count, "in the range"),
-            always("already_ran", Count, "of them ran by themselves"),
-            always("launches", Count, "would be launched"),
-            or_null("first", Instant, "the oldest fire"),
-            or_null("last", Instant, "the newest fire"),
-            always("order", ORDERS, "in which they run"),
-            always("max_concurrent", Count, "runs at once"),
-        ],
-    ),
-    (
-        "Backfill",
-        "The fires of a time gone by, run now.",
-        &[
-            always("backfill_id", Text, "its name"),
-            always("schedule_id", Name, "whose fires they are"),
-            always("from", Instant, "the first fire it may have"),
-            always("to", Instant, "the last"),
-            always("order", ORDERS, "in which they run"),
-            always("max_concurrent", Count, "runs at once"),
-            always("rerun", Flag, "whether what ran by itself runs again"),
-            always("state", Word(&["running", "done", "cancelled"]), "whether it goes on"),
-            always("fires", Count, "in the range"),
-            always("already_ran", Count, "of them ran by themselves"),
-            always("succeeded", Count, "of its runs ended well"),
-            always("failed", Count, "of its runs ended badly"),
-            always("skipped", Count, "of its runs were not launched"),
-            always("remaining", Count, "fires it has not come to"),
-            always("active", List(&Text), "its runs that are under way"),
-            always("created_at", Instant, "when it was asked for"),
-            always("created_by", Text, "by whom"),
-        ],
-    ),
-    ("BackfillList", "", &[always("items", List(&Object("Backfill")), "newest first")]),
-    (
-        "Durations",
-        "How long runs took.",
-        &[
-            or_null("p50_ms", Integer, "half of them took no longer"),
-            or_null("p95_ms", Integer, "all but the slowest twentieth"),
-        ],
-    ),
-    (
-        "SchedulePage",
-        "",
-        &[
-            always("items", List(&Object("Schedule")), "in the order of their names"),
-            or_null("next_cursor", Text, "where the next page begins"),
-        ],
-    ),
-    (
-        "Pause",
-        "",
-        &[
-            optional("note", Text, "why; cut to 300 bytes"),
-            optional("until", Instant, "when it ends by itself"),
-        ],
-    ),
-    (
-        "Resume",
-        "",
-        &[
-            optional("catchup", CATCHUPS, "instead of the schedule's own policy"),
-            optional("dry_run", Flag, "only say what would be caught up"),
-        ],
-    ),
-    (
-        "ResumePreview",
-        "",
-        &[
-            always("catchup", CATCHUPS, "how"),
-            always("fires", Count, "missed so far"),
-            always("launches", Count, "that would be launched"),
-            or_null("first", Instant, "the oldest"),
-            or_null("last", Instant, "the newest"),
-        ],
-    ),
-    (
-        "Bulk",
-        "One of `tag` and `workflow_id` is required.",
-        &[
-            always("action", Word(&["pause", "resume"]), "what to do"),
-            optional("tag", Text, "a tag, or tag:value"),
-            optional("workflow_id", WORKFLOW, "those that launch it"),
-            optional("note", Text, "with pause"),
-            optional("catchup", CATCHUPS, "with resume"),
-            optional("dry_run", Flag, "only count"),
-            optional("cursor", Name, "next_cursor of the call before"),
-        ],
-    ),
-    (
-        "BulkFailure",
-        "",
-        &[always("schedule_id", Name, "which"), always("message", Text, "what went wrong")],
-    ),
-    (
-        "BulkAnswer",
-        "",
-        &[
-            always("matched", Count, "that fit"),
-            always("changed", Count, "that were not so already"),
-            always("failed", List(&Object("BulkFailure")), "that could not be changed"),
-            always("dry_run", Flag, "whether they were only counted"),
-            or_null("next_cursor", Text, "there is more to do"),
-        ],
-    ),
-    (
-        "Trigger",
-        "",
-        &[
-            optional("payload", Any, "instead of the schedule's"),
-            optional("overlap_policy", OVERLAPS, "instead of the schedule's"),
-        ],
-    ),
-    (
-        "Validate",
-        "Every field is judged in the answer, not refused.",
-        &[
-            sometimes("cron_expr", Any, "the expression"),
-            sometimes("cron_expression", Any, "another name for it"),
-            sometimes("timezone", Any, "an IANA name; UTC if left out"),
-            sometimes("start_at", Any, "as in a schedule"),
-            sometimes("end_at", Any, "as in a schedule"),
-            sometimes("dst_gap", Any, "as in a schedule"),
-            sometimes("dst_fold", Any, "as in a schedule"),
-            sometimes("schedule_id", Any, "whose expression it is: H is worked out from it"),
-            sometimes("after", Any, "fires strictly after this; now if left out"),
-            sometimes("count", Any, "0 to 100; 5 if left out"),
-        ],
-    ),
-    (
-        "Validation",
-        "",
-        &[
-            always("valid", Flag, "whether a schedule could have it"),
-            always("next_executions", List(&Instant), "the next fires"),
-            always("local_executions", List(&Instant), "the same as the zone's clock shows them"),
-            or_null("description", Text, "the expression in English"),
-            always("warnings", List(&Object("Warning")), "what is odd about it"),
-            always("errors", List(&Object("Invalid")), "what is wrong with it"),
-        ],
-    ),
-    (
-        "Difference",
-        "",
-        &[
-            always("field", Text, "which"),
-            or_null("old", Any, "what it was"),
-            or_null("new", Any, "what it would be"),
-        ],
-    ),
-    (
-        "FireDiff",
-        "What becomes of the fires of the next 90 days.",
-        &[
-            always("from", Instant, "after this"),
-            always("to", Instant, "up to this"),
-            always("added_count", Count, "only the new definition has"),
-            always("removed_count", Count, "only the old one has"),
-            always("kept_count", Count, "both have"),
-            always("added", ShortList(&Instant, 20), "the first of them"),
-            always("removed", ShortList(&Instant, 20), "the first of them"),
-            always("truncated", Flag, "there were too many to compare them all"),
-        ],
-    ),
-    (
-        "Cost",
-        "In US dollars, what the runs add at most.",
-        &[
-            always("dynamodb", Number, "tables"),
-            always("sqs", Number, "queue"),
-            always("lambda", Number, "launcher"),
-            always("eventbridge", Number, "events"),
-            always("cloudwatch", Number, "logs"),
-            always("total", Number, "all of it"),
-            always("region", Text, "where these prices hold"),
-            always("as_of", Text, "when they were read"),
-        ],
-    ),
-    (
-        "Diff",
-        "What a save would do.",
-        &[
-            always("dry_run", Flag, "true"),
-            always("valid", Flag, "true; what a save would refuse is refused"),
-            always("creates", Flag, "whether the schedule is new"),
-            always("changes", List(&Object("Difference")), "fields that become others"),
-            always("fires", Object("FireDiff"), "fires added and removed"),
-            always("dst", List(&Object("Warning")), "clock changes that move or repeat a fire"),
-            always("runs_per_month", Number, "in 730 hours"),
-            always("cost_per_month_usd", Object("Cost"), "of those runs"),
-        ],
-    ),
+    PAUSE,
+    RESUME,
+    BULK,
+    TRIGGER,
+    BACKFILL,
+    FEEDBACK,
+    VALIDATE,
+    WORKFLOW_VERSION,
+    DECLARED_WORKFLOW,
+    SET,
 ];

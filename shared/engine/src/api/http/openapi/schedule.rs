@@ -1,15 +1,13 @@
 //! The schedule in its forms, as the table of its fields says: as it is answered, written, changed
 //! and declared.
 
+use belfry_core::id::PATTERN;
 use belfry_core::run;
 use belfry_core::schedule::fields::{
     Absent, Alias, FIELDS, Field, Kind, MAX_SHORT_TEXT, MAX_TAGS, Role, Shown, all_written,
 };
 use belfry_core::words::variants;
 use serde_json::{Map, Value, json};
-
-/// What a name may be.
-const NAME: &str = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$";
 
 /// A request that holds a definition.
 struct Input {
@@ -47,13 +45,13 @@ const INPUTS: [Input; 6] = [
     },
 ];
 
-/// The schemas of a schedule by their names.
-pub(super) fn schemas() -> impl Iterator<Item = (&'static str, Value)> {
-    INPUTS.iter().map(|input| (input.name, input.schema())).chain([("Schedule", shown())])
+/// The schemas of requests that hold a definition, by their names.
+pub(super) fn inputs() -> impl Iterator<Item = (&'static str, Value)> {
+    INPUTS.iter().map(|input| (input.name, input.schema()))
 }
 
-/// A schedule as it is answered.
-fn shown() -> Value {
+/// The schema of a schedule as it is answered.
+pub(super) fn shown() -> Value {
     let mut properties = Map::new();
     let mut required = Vec::new();
     for field in FIELDS {
@@ -155,7 +153,7 @@ fn answered(kind: Kind) -> Value {
         Kind::Cron | Kind::Zone | Kind::Workflow | Kind::Text | Kind::Short(_) => {
             json!({"type": "string"})
         }
-        Kind::Name => json!({"type": "string", "pattern": NAME}),
+        Kind::Name => json!({"type": "string", "pattern": PATTERN}),
         Kind::Whole(min, max) => json!({"type": "integer", "minimum": min, "maximum": max}),
         Kind::Count => json!({"type": "integer", "minimum": 0}),
         Kind::Flag => json!({"type": "boolean"}),
