@@ -3,8 +3,11 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use belfry_core::invalid::ProblemDetails;
+use belfry_core::page::Page;
 use clap::Args;
-use reqwest::{Client, Method, Url};
+use reqwest::{Client, Method, StatusCode, Url};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::table::plain;
@@ -26,7 +29,7 @@ pub(crate) struct Connection {
 /// Why a command failed.
 pub(crate) enum Failure {
     /// The API refused the request, with this problem document.
-    Refused(Value),
+    Refused(ProblemDetails),
     /// The request could not be made, or no answer came.
     Broken(String),
 }
@@ -125,15 +128,12 @@ impl Api {
         let answer = request.send().await.map_err(broken)?;
         let status = answer.status();
         let text = answer.text().await.map_err(broken)?;
-        let value = serde_json::from_str(&text).unwrap_or(Value::Null);
         if status.is_success() {
-            return Ok(value);
+            return Ok(serde_json::from_str(&text).unwrap_or(Value::Null));
         }
-        let unnamed = json!({
-            "status": status.as_u16(),
-            "title": status.canonical_reason().unwrap_or("Refused"),
-        });
-        Err(Failure::Refused(if value.is_object() { value } else { unnamed }))
+        Err(Failure::Refused(
+            serde_json::from_str(&text).unwrap_or_else(|_| unnamed(status, &text)),
+        ))
     }
 
     /// The items of a list, over all pages, up to `most`.
@@ -149,16 +149,34 @@ impl Api {
             let mut query = query.to_vec();
             query.push(("limit", Some((most - items.len()).clamp(1, PAGE).to_string())));
             query.push(("cursor", cursor));
-            let mut page = self.get(path, &query).await?;
-            if let Value::Array(some) = page["items"].take() {
-                items.extend(some);
-            }
-            cursor = page["next_cursor"].as_str().map(str::to_owned);
+            let page: Page<Value> = read(self.get(path, &query).await?)?;
+            items.extend(page.items);
+            cursor = page.next_cursor;
             if cursor.is_none() || items.len() >= most {
                 items.truncate(most);
                 return Ok(items);
             }
         }
+    }
+}
+
+/// Reads an answer.
+pub(crate) fn read<T: DeserializeOwned>(answer: Value) -> Result<T, Failure> {
+    serde_json::from_value(answer).map_err(|problem| {
+        let version = env!("CARGO_PKG_VERSION");
+        Failure::Broken(format!("the answer is not one that belfry {version} reads: {problem}"))
+    })
+}
+
+/// A refusal that is no problem document: something in front of the API refused.
+fn unnamed(status: StatusCode, text: &str) -> ProblemDetails {
+    let body: Value = serde_json::from_str(text).unwrap_or_default();
+    ProblemDetails {
+        kind: "about:blank".to_owned(),
+        title: status.canonical_reason().unwrap_or("Refused").to_owned(),
+        status: status.as_u16(),
+        detail: body["message"].as_str().unwrap_or_default().to_owned(),
+        errors: Vec::new(),
     }
 }
 
@@ -171,20 +189,18 @@ impl Failure {
         match self {
             Failure::Broken(problem) => eprintln!("belfry: {problem}"),
             Failure::Refused(problem) if json => {
-                let _ = writeln!(io::stdout(), "{problem}");
+                let _ = writeln!(io::stdout(), "{}", json!(problem));
             }
             Failure::Refused(problem) => {
-                let text = |field: &str| plain(problem[field].as_str().unwrap_or_default());
-                let title = format!("{} {}", problem["status"], text("title"));
-                match text("detail") {
+                let title = format!("{} {}", problem.status, plain(&problem.title));
+                match plain(&problem.detail) {
                     detail if detail.is_empty() => eprintln!("belfry: {title}"),
                     detail => eprintln!("belfry: {title}: {detail}"),
                 }
-                for error in problem["errors"].as_array().into_iter().flatten() {
-                    let text = |name: &str| plain(error[name].as_str().unwrap_or_default());
-                    eprintln!("  {} {}", text("field"), text("message"));
+                for error in &problem.errors {
+                    eprintln!("  {} {}", plain(&error.field), plain(&error.message));
                 }
-                if problem["status"] == 401 {
+                if problem.status == 401 {
                     eprintln!(
                         "  set BELFRY_TOKEN; for the local API: export BELFRY_TOKEN=$(belfry token)"
                     );
@@ -202,4 +218,24 @@ fn root(error: &dyn std::error::Error) -> String {
         cause = next;
     }
     cause.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_of_a_gateway_is_told_by_its_status_and_message() {
+        let refused = unnamed(StatusCode::UNAUTHORIZED, r#"{"message": "Unauthorized"}"#);
+        assert_eq!((refused.status, refused.detail.as_str()), (401, "Unauthorized"));
+        let refused = unnamed(StatusCode::BAD_GATEWAY, "<html>");
+        assert_eq!((refused.title.as_str(), refused.detail.as_str()), ("Bad Gateway", ""));
+    }
+
+    #[test]
+    fn an_answer_with_fields_of_a_newer_api_is_read() {
+        let answer = json!({"items": [1], "next_cursor": null, "total": 1});
+        assert!(matches!(read::<Page<u8>>(answer), Ok(page) if page.items == [1]));
+        assert!(matches!(read::<Page<u8>>(json!({"items": 1})), Err(Failure::Broken(_))));
+    }
 }

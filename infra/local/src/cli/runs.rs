@@ -4,12 +4,15 @@ use std::collections::HashMap;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use belfry_core::id::RunId;
+use belfry_core::run::Status;
+use belfry_core::run::view::RunView;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::client::{Api, Connection, Done};
+use super::client::{Api, Connection, Done, Failure, read};
 use super::print_json;
-use super::table::{print, print_fields, shown};
+use super::table::{plain, print, print_fields, shown};
 
 /// Lists, shows and watches runs over the API.
 #[derive(Args)]
@@ -73,9 +76,9 @@ async fn carry_out(api: Api, command: Command) -> Done {
         Command::List { schedule_id, status, from, to, limit } => {
             let query = [("status", status), ("from", from), ("to", to)];
             let runs = api.all(&["schedules", &schedule_id, "runs"], &query, limit).await?;
-            list(&api, &runs)?;
+            list(&api, runs)?;
         }
-        Command::Get { run_id } => show(&api, &api.get(&["runs", &run_id], &[]).await?)?,
+        Command::Get { run_id } => show(&api, api.get(&["runs", &run_id], &[]).await?)?,
         Command::Watch { id, count, every_ms } => {
             let every = Duration::from_millis(every_ms);
             return match id.contains('@') {
@@ -87,48 +90,59 @@ async fn carry_out(api: Api, command: Command) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(api: &Api, runs: &[Value]) -> std::io::Result<()> {
+fn list(api: &Api, runs: Vec<Value>) -> Result<(), Failure> {
     if api.json {
-        return print_json(&json!({"items": runs}));
+        return Ok(print_json(&json!({"items": runs}))?);
     }
-    let fields = ["run_id", "status", "reason", "trigger", "attempt", "drift_ms", "error"];
-    let rows: Vec<_> =
-        runs.iter().map(|run| fields.iter().map(|f| shown(&run[*f])).collect()).collect();
-    print(&["run", "status", "reason", "trigger", "attempt", "drift ms", "error"], &rows)
+    let row = |run: RunView| {
+        vec![
+            shown(&run.run_id),
+            shown(&run.status),
+            shown(&run.reason),
+            shown(&run.trigger),
+            shown(&run.attempt),
+            shown(&run.drift_ms),
+            shown(&run.error),
+        ]
+    };
+    let rows: Result<Vec<_>, _> = runs.into_iter().map(|run| read(run).map(row)).collect();
+    print(&["run", "status", "reason", "trigger", "attempt", "drift ms", "error"], &rows?)?;
+    Ok(())
 }
 
-pub(crate) fn show(api: &Api, run: &Value) -> std::io::Result<()> {
+pub(crate) fn show(api: &Api, answer: Value) -> Result<(), Failure> {
     if api.json {
-        return print_json(run);
+        return Ok(print_json(&answer)?);
     }
-    let fields = [
-        "run_id",
-        "status",
-        "reason",
-        "trigger",
-        "run_at",
-        "launch_at",
-        "started_at",
-        "finished_at",
-        "drift_ms",
-        "attempt",
-        "external_run_id",
-        "result",
-        "error",
-        "blocked_by",
-        "idempotency_key",
-    ];
-    let lines: Vec<_> = fields.iter().map(|field| (*field, shown(&run[*field]))).collect();
-    print_fields(&lines)
+    let run: RunView = read(answer)?;
+    print_fields(&[
+        ("run_id", shown(&run.run_id)),
+        ("status", shown(&run.status)),
+        ("reason", shown(&run.reason)),
+        ("trigger", shown(&run.trigger)),
+        ("run_at", shown(&run.run_at)),
+        ("launch_at", shown(&run.launch_at)),
+        ("started_at", shown(&run.started_at)),
+        ("finished_at", shown(&run.finished_at)),
+        ("drift_ms", shown(&run.drift_ms)),
+        ("attempt", shown(&run.attempt)),
+        ("external_run_id", shown(&run.external_run_id)),
+        ("result", shown(&run.result)),
+        ("error", shown(&run.error)),
+        ("blocked_by", shown(&run.blocked_by)),
+        ("idempotency_key", shown(&run.idempotency_key)),
+    ])?;
+    Ok(())
 }
 
 /// Waits until a run has ended.
 async fn wait_for(api: &Api, id: &str, every: Duration) -> Done {
     loop {
-        let run = api.get(&["runs", id], &[]).await?;
-        if is_over(&run) {
-            show(api, &run)?;
-            let good = run["status"] == "SUCCESS";
+        let answer = api.get(&["runs", id], &[]).await?;
+        let RunView { status, .. } = read(answer.clone())?;
+        if status.is_terminal() {
+            show(api, answer)?;
+            let good = status == Status::Success;
             return Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
         tokio::time::sleep(every).await;
@@ -137,22 +151,20 @@ async fn wait_for(api: &Api, id: &str, every: Duration) -> Done {
 
 /// Prints a line for every run whose status changed, oldest first.
 async fn watch(api: &Api, schedule: &str, count: Option<usize>, every: Duration) -> Done {
-    let mut known: Option<HashMap<String, Value>> = None;
+    let mut known: Option<HashMap<RunId, Status>> = None;
     let mut ended = 0;
     loop {
-        let runs = api.all(&["schedules", schedule, "runs"], &[], WATCHED).await?;
+        let answers = api.all(&["schedules", schedule, "runs"], &[], WATCHED).await?;
         let mut seen = HashMap::new();
-        for run in runs.iter().rev() {
-            let id = shown(&run["run_id"]);
-            // Leave out runs planned ahead, which have not happened yet, and runs that ended before
-            // the watch began.
-            let news = run["status"] != "ENQUEUED"
-                && known.as_ref().is_some_and(|known| known.get(&id) != Some(&run["status"]));
-            if news {
-                line(api, run)?;
-                ended += usize::from(is_over(run));
+        for answer in answers.into_iter().rev() {
+            let run: RunView = read(answer.clone())?;
+            // What is planned ahead has not happened yet, and what was over before is no news.
+            let is_new = |known: &HashMap<_, _>| known.get(&run.run_id) != Some(&run.status);
+            if run.status != Status::Enqueued && known.as_ref().is_some_and(is_new) {
+                line(api, &answer, &run)?;
+                ended += usize::from(run.status.is_terminal());
             }
-            seen.insert(id, run["status"].clone());
+            seen.insert(run.run_id, run.status);
             if count.is_some_and(|count| ended >= count) {
                 return Ok(ExitCode::SUCCESS);
             }
@@ -162,17 +174,10 @@ async fn watch(api: &Api, schedule: &str, count: Option<usize>, every: Duration)
     }
 }
 
-fn line(api: &Api, run: &Value) -> std::io::Result<()> {
+fn line(api: &Api, answer: &Value, run: &RunView) -> std::io::Result<()> {
     if api.json {
-        return print_json(run);
+        return print_json(answer);
     }
-    let fields = ["run_id", "status", "reason", "error"];
-    let words: Vec<_> =
-        fields.iter().map(|field| super::table::plain(&shown(&run[*field]))).collect();
-    super::print_line(words.join("  ").trim_end())
-}
-
-fn is_over(run: &Value) -> bool {
-    let over = ["SUCCESS", "FAILED", "SKIPPED", "ABANDONED"];
-    run["status"].as_str().is_some_and(|status| over.contains(&status))
+    let words = [shown(&run.run_id), shown(&run.status), shown(&run.reason), shown(&run.error)];
+    super::print_line(plain(&words.join("  ")).trim_end())
 }

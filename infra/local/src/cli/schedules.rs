@@ -164,7 +164,7 @@ async fn carry_out(api: Api, command: Command) -> Done {
             let body = payload.map_or(json!({}), |payload| json!({"payload": payload}));
             let path = ["schedules", &schedule_id, "trigger"];
             let run = api.ask(Method::POST, &path, &[], Some(&body), key.as_deref()).await?;
-            super::runs::show(&api, &run)?;
+            super::runs::show(&api, run)?;
         }
         Command::Delete { schedule_id } => {
             api.ask(Method::DELETE, &["schedules", &schedule_id], &[], None, None).await?;

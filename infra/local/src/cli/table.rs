@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use serde::Serialize;
 use serde_json::Value;
 
 /// The widest column; longer cells are cut.
@@ -36,12 +37,12 @@ pub(crate) fn print_fields(fields: &[(&str, String)]) -> io::Result<()> {
     Ok(())
 }
 
-/// A field's value as text for people.
-pub(crate) fn shown(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+/// A field as a person reads it.
+pub(crate) fn shown(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Err(_) | Ok(Value::Null) => String::new(),
+        Ok(Value::String(text)) => text,
+        Ok(other) => other.to_string(),
     }
 }
 

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use belfry_core::workflow::WorkflowView;
 use clap::{Args, Subcommand};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::client::{Api, Connection, Done};
+use super::client::{Api, Connection, Done, read};
 use super::table::{print_fields, shown};
 use super::{fail, json_text, print_json, read_json};
 
@@ -71,22 +72,27 @@ impl Workflows {
 
 async fn get(api: Api, id: String, version: u32) -> Done {
     let path = ["workflows", &id, "versions", &version.to_string()];
-    show(&api, &api.get(&path, &[]).await?)
+    show(&api, api.get(&path, &[]).await?)
 }
 
 async fn put(api: Api, id: String, version: u32, body: Value) -> Done {
     let path = ["workflows", &id, "versions", &version.to_string()];
-    show(&api, &api.ask(Method::PUT, &path, &[], Some(&body), None).await?)
+    show(&api, api.ask(Method::PUT, &path, &[], Some(&body), None).await?)
 }
 
-fn show(api: &Api, workflow: &Value) -> Done {
+fn show(api: &Api, answer: Value) -> Done {
     if api.json {
-        print_json(workflow)?;
+        print_json(&answer)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let fields = ["workflow_id", "version", "completion", "target", "definition"];
-    let lines: Vec<_> = fields.iter().map(|field| (*field, shown(&workflow[*field]))).collect();
-    print_fields(&lines)?;
+    let workflow: WorkflowView = read(answer)?;
+    print_fields(&[
+        ("workflow_id", shown(&workflow.workflow_id)),
+        ("version", shown(&workflow.version)),
+        ("completion", shown(&workflow.completion)),
+        ("target", shown(&workflow.target)),
+        ("definition", shown(&workflow.definition)),
+    ])?;
     Ok(ExitCode::SUCCESS)
 }
 

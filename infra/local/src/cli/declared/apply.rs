@@ -1,20 +1,22 @@
 //! `belfry plan` and `belfry apply`: show what files would change, and apply the changes.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use belfry_core::invalid::Invalid;
+use belfry_core::declare::set::view::{Outcome, PlannedSchedule, SetPlan};
+use belfry_core::id::ScheduleId;
 use clap::Args;
 use reqwest::Method;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::file::{Files, Problem, Set};
-use super::show::{items, print, verdict};
+use super::show::{is_problem, print, verdict};
 use super::validate::tell;
-use crate::cli::client::{Api, Connection, Done, Failure};
+use crate::cli::client::{Api, Connection, Done, Failure, read};
 use crate::cli::print_json;
-use crate::cli::table::plain;
+use crate::cli::table::{plain, shown};
 
 /// A limit on the calls for one set: a large set takes several, at the pace the API sets.
 const MAX_CALLS: usize = 200;
@@ -138,12 +140,12 @@ async fn plan(api: Api, sets: Vec<Set>, wish: Wish) -> Done {
     })
 }
 
-async fn plan_all(api: &Api, sets: &[Set], wish: &Wish) -> Result<Vec<Value>, Failure> {
+async fn plan_all(api: &Api, sets: &[Set], wish: &Wish) -> Result<Vec<SetPlan>, Failure> {
     let mut plans = Vec::new();
     for set in sets {
         let path = ["sets", set.name.as_str(), "plan"];
         let asked = api.ask(Method::POST, &path, &wish.query(), Some(&set.body()), None).await;
-        plans.push(asked.map_err(|failure| located(failure, set))?);
+        plans.push(read(asked.map_err(|failure| located(failure, set))?)?);
     }
     Ok(plans)
 }
@@ -155,7 +157,7 @@ async fn apply(api: Api, sets: Vec<Set>, wish: Wish) -> Done {
             print(plan, wish.verbose)?;
         }
     }
-    if let Some(guard) = plans.iter().find_map(|plan| plan["guard"].as_str()) {
+    if let Some(guard) = plans.iter().find_map(|plan| plan.guard.as_ref()) {
         let words =
             "nothing was applied; pass the number of deletions you intend with --allow-delete";
         return Err(Failure::Broken(plain(&format!("{guard}: {words}"))));
@@ -189,27 +191,22 @@ fn agreed() -> io::Result<bool> {
 
 /// Applies a set in repeated calls until nothing is left to do. Each change is conditional on the
 /// revision the plan showed.
-async fn bring(api: &Api, set: &Set, plan: &Value, wish: &Wish) -> Result<Value, Failure> {
+async fn bring(api: &Api, set: &Set, plan: &SetPlan, wish: &Wish) -> Result<SetPlan, Failure> {
     let mut body = set.body();
-    let planned: Map<_, _> = items(plan, "schedules")
-        .filter_map(|item| {
-            Some((item["schedule_id"].as_str()?.to_owned(), item["revision"].clone()))
-        })
-        .collect();
-    body["planned"] = Value::Object(planned);
-    let total = items(plan, "schedules").filter(|item| is_change(item)).count();
+    let planned = plan.schedules.iter().map(|item| (&item.schedule_id, item.revision));
+    body["planned"] = json!(planned.collect::<BTreeMap<_, _>>());
+    let total = plan.schedules.iter().filter(|item| item.action.changes()).count();
     let (mut before, mut idle) = (usize::MAX, 0);
     // Changes made by earlier calls, which later calls report as unchanged.
-    let mut told = Map::new();
+    let mut told = BTreeMap::new();
     for _ in 0..MAX_CALLS {
         let path = ["sets", set.name.as_str()];
         let asked = api.ask(Method::PUT, &path, &wish.query(), Some(&body), None).await;
-        let answer = asked.map_err(|failure| located(failure, set))?;
-        for item in items(&answer, "schedules").filter(|item| is_change(item)) {
-            let name = item["schedule_id"].as_str().unwrap_or_default().to_owned();
-            told.insert(name, item.clone());
+        let answer: SetPlan = read(asked.map_err(|failure| located(failure, set))?)?;
+        for item in answer.schedules.iter().filter(|item| item.action.changes()) {
+            told.insert(item.schedule_id.clone(), item.clone());
         }
-        let left = answer["remaining"].as_u64().unwrap_or(0) as usize;
+        let left = answer.remaining;
         if !api.json && total > 20 {
             crate::cli::print_line(&format!("  {} of {total}", total.saturating_sub(left)))?;
         }
@@ -222,7 +219,7 @@ async fn bring(api: &Api, set: &Set, plan: &Value, wish: &Wish) -> Result<Value,
             }
             return Ok(answer);
         }
-        let waits = items(&answer, "schedules").filter_map(|item| item["retry_after_s"].as_u64());
+        let waits = answer.schedules.iter().filter_map(|item| item.retry_after_s);
         let wait = waits.min().unwrap_or(0).min(MAX_WAIT_S);
         tokio::time::sleep(Duration::from_secs(wait)).await;
     }
@@ -232,52 +229,39 @@ async fn bring(api: &Api, set: &Set, plan: &Value, wish: &Wish) -> Result<Value,
     )))
 }
 
-fn is_change(item: &Value) -> bool {
-    matches!(item["action"].as_str(), Some("create" | "update" | "delete"))
-}
-
 /// The last answer, with the changes that earlier calls made.
-fn merged(mut answer: Value, mut told: Map<String, Value>) -> Value {
-    if let Some(schedules) = answer["schedules"].as_array_mut() {
-        for item in schedules.iter_mut() {
-            let name = item["schedule_id"].as_str().unwrap_or_default().to_owned();
-            if let Some(done) = told.remove(&name) {
-                *item = done;
-            }
+fn merged(mut answer: SetPlan, mut told: BTreeMap<ScheduleId, PlannedSchedule>) -> SetPlan {
+    for item in &mut answer.schedules {
+        if let Some(done) = told.remove(&item.schedule_id) {
+            *item = done;
         }
-        schedules.extend(told.into_iter().map(|(_, item)| item));
     }
+    answer.schedules.extend(told.into_values());
     answer
 }
 
 /// Prints the result of each change.
-fn outcomes(answer: &Value) -> io::Result<()> {
+fn outcomes(answer: &SetPlan) -> io::Result<()> {
+    let workflows = answer.workflows.iter();
+    let workflows = workflows.map(|it| (it.workflow_id.as_str(), it.outcome, &it.message));
+    let schedules = answer.schedules.iter();
+    let schedules = schedules.map(|it| (it.schedule_id.as_str(), it.outcome, &it.message));
     let mut done = 0;
-    for item in items(answer, "workflows").chain(items(answer, "schedules")) {
-        let text = |field: &str| item[field].as_str().unwrap_or_default();
-        match text("outcome") {
-            "done" => done += 1,
-            "conflict" | "failed" | "pending" | "refused" => {
-                let name = [text("schedule_id"), text("workflow_id")].concat();
-                let line = format!("  {name}  {}: {}", text("outcome"), text("message"));
-                crate::cli::print_line(&plain(&line))?;
-            }
-            _ => {}
+    for (name, outcome, message) in workflows.chain(schedules) {
+        done += usize::from(outcome == Outcome::Done);
+        if is_problem(outcome) {
+            let line = format!("  {name}  {}: {}", shown(&outcome), shown(message));
+            crate::cli::print_line(&plain(&line))?;
         }
     }
-    let set = answer["set"].as_str().unwrap_or_default();
-    crate::cli::print_line(&plain(&format!("set {set}: {done} done")))
+    crate::cli::print_line(&format!("set {}: {done} done", answer.set))
 }
 
 /// Translates a refusal's places in the request body into places in the files.
 fn located(failure: Failure, set: &Set) -> Failure {
     let Failure::Refused(mut problem) = failure else { return failure };
-    for error in problem["errors"].as_array_mut().into_iter().flatten() {
-        let text = |field: &str| error[field].as_str().unwrap_or_default().to_owned();
-        let at = error["at"].as_u64().map(|at| at as usize);
-        let invalid = Invalid { at, ..Invalid::new(text("field"), text("message")) };
-        let found = set.locate(&invalid);
-        error["message"] = json!(found.to_string());
+    for error in &mut problem.errors {
+        error.message = set.locate(error).to_string();
     }
     Failure::Refused(problem)
 }

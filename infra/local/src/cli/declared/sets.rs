@@ -3,13 +3,14 @@
 
 use std::process::ExitCode;
 
+use belfry_core::declare::set::view::{SetExport, SetList};
 use belfry_core::id::SetName;
 use clap::Args;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::write::write;
-use crate::cli::client::{Api, Connection, Done};
+use crate::cli::client::{Api, Connection, Done, read};
 use crate::cli::table::plain;
 use crate::cli::{print_json, print_line};
 
@@ -73,9 +74,8 @@ async fn export(api: Api, set: Option<SetName>) -> Done {
         if api.json {
             print_json(&sets)?;
         } else {
-            for item in super::show::items(&sets, "items") {
-                let name = item["set"].as_str().unwrap_or_default();
-                print_line(&plain(&format!("{name}  {} schedules", item["schedules"])))?;
+            for item in read::<SetList>(sets)?.items {
+                print_line(&format!("{}  {} schedules", item.set, item.schedules))?;
             }
         }
         return Ok(ExitCode::SUCCESS);
@@ -84,7 +84,8 @@ async fn export(api: Api, set: Option<SetName>) -> Done {
     if api.json {
         print_json(&export)?;
     } else {
-        print_line(write(&told(&export)).trim_end())?;
+        let export: SetExport = read(export)?;
+        print_line(write(&told(&json!(export))).trim_end())?;
     }
     Ok(ExitCode::SUCCESS)
 }
