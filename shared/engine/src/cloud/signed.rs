@@ -358,7 +358,7 @@ impl DeserializeResponse for Protocol {
         } else if self.0.target.is_none() || body.is_empty() {
             Ok(Value::Null)
         } else {
-            serde_json::from_slice(body).map_err(unreadable)
+            serde_json::from_slice(body).map_err(|error| unreadable(&error))
         };
         match read {
             Ok(body) => {
@@ -376,7 +376,7 @@ fn problem(headers: &Headers, body: &[u8]) -> ErrorMetadata {
         [] => Value::Null,
         body => match serde_json::from_slice(body) {
             Ok(body) => body,
-            Err(error) => return unreadable(error),
+            Err(error) => return unreadable(&error),
         },
     };
     let text = |names: &[&str]| names.iter().find_map(|name| body[*name].as_str());
@@ -397,7 +397,7 @@ fn bare(code: &str) -> &str {
     code.split_once('#').map_or(code, |(_, code)| code)
 }
 
-fn unreadable(error: serde_json::Error) -> ErrorMetadata {
+fn unreadable(error: &serde_json::Error) -> ErrorMetadata {
     ErrorMetadata::builder().message(format!("unreadable answer: {error}")).build()
 }
 

@@ -199,4 +199,16 @@ mod tests {
             })
         );
     }
+
+    #[test]
+    fn a_schedule_is_described_as_its_table_says() {
+        let mut generator = generator();
+        of::<ScheduleView>(&mut generator);
+        let found = &definitions(&mut generator)["Schedule"];
+        assert_eq!(*found, schedule::shown());
+        // May be left out, and is null where no run has come to something.
+        assert!(
+            found["properties"]["last_status"]["enum"].as_array().unwrap().contains(&json!(null))
+        );
+    }
 }
