@@ -33,6 +33,27 @@ async fn a_failing_target_is_tried_again_with_the_same_key_and_then_given_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn max_attempts_of_a_schedule_goes_before_the_deployments() {
+    let world = World::with(&[("LAUNCH_MAX_ATTEMPTS", "3")]).await;
+    world.executor.answers(|_| (503, "busy".to_owned()));
+    let once = world.schedule("once", "0 1 0 * * *", &json!({"max_attempts": 1})).await;
+    let usual = world.schedule("usual", "0 1 0 * * *", &json!({})).await;
+    assert_eq!((&once["max_attempts"], &usual["max_attempts"]), (&json!(1), &Value::Null));
+    world.pass(Duration::minutes(5)).await;
+    for (id, attempts) in [("once", 1), ("usual", 3)] {
+        assert_eq!(world.story(id).await, [row("00:01:00", "FAILED", "launch_failed")]);
+        assert_eq!(world.runs(id).await[0]["attempt"], attempts, "{id}");
+    }
+    let cleared = world.ok("PATCH", "/schedules/once", &json!({"max_attempts": null})).await;
+    assert_eq!(cleared["max_attempts"], Value::Null);
+    for wrong in [json!(0), json!(11), json!("2")] {
+        let body = json!({"max_attempts": wrong});
+        let (status, answer) = world.call("PATCH", "/schedules/once", &body).await;
+        assert_eq!((status, &answer["errors"][0]["field"]), (422, &json!("max_attempts")));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_target_that_recovers_gets_the_run() {
     let world = World::new().await;
     world.executor.answers(|launch| match launch.body["metadata"]["attempt"].as_u64() {

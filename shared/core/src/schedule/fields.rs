@@ -284,6 +284,13 @@ pub const FIELDS: &[Field] = &[
     ),
     written("tags", "Tags", Tags, Is(Literal::Empty), "texts by name, for people and filters"),
     written(
+        "max_attempts",
+        "Tries of a launch",
+        Whole(1, 10),
+        Followed("LAUNCH_MAX_ATTEMPTS", |house| json!(house.launch_attempts)),
+        "times a launch is tried before the run is `FAILED`, reason `launch_failed`",
+    ),
+    written(
         "max_runtime_s",
         "Longest runtime, in s",
         Whole(1, YEAR_S),

@@ -117,6 +117,9 @@ pub struct Options {
     pub tags: BTreeMap<String, String>,
     /// Whether the target is told about schedule, run and upcoming fires.
     pub inject_metadata: bool,
+    /// How often a launch is tried before its run has failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_attempts: Option<u32>,
     /// How long a tracked run may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_runtime_s: Option<u32>,

@@ -102,8 +102,9 @@ async fn retry_or_fail(
     claimed: &Claimed<'_>,
     refused: Refused,
 ) -> Result<Handled, Fault> {
-    let Claimed { run, holds_slot, .. } = claimed;
-    if refused.retryable && run.attempt < app.settings.house.launch_attempts {
+    let Claimed { run, schedule, holds_slot, .. } = claimed;
+    let attempts = schedule.spec.options.max_attempts.unwrap_or(app.settings.house.launch_attempts);
+    if refused.retryable && run.attempt < attempts {
         // If the target may have received the run, the run keeps its slot: the next attempt finds
         // it.
         if *holds_slot && !refused.unheard && !outlived(app, run) {
