@@ -202,9 +202,9 @@ fn object(note: &str, properties: Map<String, Value>, required: &[&str]) -> Valu
     let mut schema = json!({
         "type": "object",
         "description": note,
-        "properties": properties,
         "additionalProperties": false,
     });
+    schema["properties"] = Value::Object(properties);
     if !required.is_empty() {
         schema["required"] = json!(required);
     }
