@@ -28,7 +28,7 @@ export async function startSystem() {
   const lines = [];
   for await (const line of createInterface({ input: process.stdout })) {
     lines.push(line);
-    if (line.startsWith("Stop it")) break;
+    if (line.startsWith("Press Ctrl-C")) break;
   }
   const said = (word) =>
     lines

@@ -11,7 +11,7 @@ greeting=$(mktemp)
 dev=$!
 trap 'kill "$dev" 2>/dev/null || true; wait "$dev" 2>/dev/null || true; rm -f "$greeting"' EXIT
 for _ in $(seq 100); do
-  grep -q '^Stop it' "$greeting" && break
+  grep -q '^Press Ctrl-C' "$greeting" && break
   sleep 0.1
 done
 url=$(awk '$1 == "API" { print $2 }' "$greeting")

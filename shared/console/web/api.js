@@ -96,6 +96,7 @@ export const api = {
   timezones: (signal) => call("GET", "timezones", { signal }),
   overview: (signal) => call("GET", "overview", { signal }),
   stats: (signal) => call("GET", "stats", { signal }),
+  vocabulary: (signal) => call("GET", "vocabulary", { signal }),
 };
 
 function parse(text) {

@@ -1,6 +1,6 @@
 // The shell: a bar, the screen the address names, and the sign-in screen when the API asks for it.
 
-import { whenSignedOut } from "./api.js";
+import { api, whenSignedOut } from "./api.js";
 import { h, put } from "./dom.js";
 import { icon } from "./parts/icons.js";
 import { applyTheme, themeSwitch } from "./parts/theme.js";
@@ -12,6 +12,7 @@ import { run } from "./screens/run.js";
 import { schedule } from "./screens/schedule.js";
 import { signInScreen } from "./screens/signin.js";
 import { signOut, subject, takeTokenFromAddress, token } from "./session.js";
+import { learn } from "./words.js";
 
 const SCREENS = { editor, list, overview, run, schedule };
 const TITLES = {
@@ -32,8 +33,24 @@ function leaveScreen() {
   document.querySelectorAll("dialog").forEach((dialog) => dialog.close());
 }
 
-function show() {
+let hasWords = false;
+
+/** Fetches the API's words, once. Without them a screen shows the API's own names. */
+async function fetchWords(signal) {
+  if (hasWords || !token()) return;
+  try {
+    learn(await api.vocabulary(signal));
+    hasWords = true;
+  } catch {
+    // The screen's own call meets the same problem, and tells of it.
+  }
+}
+
+async function show() {
   leaveScreen();
+  const { signal } = leaving;
+  await fetchWords(signal);
+  if (signal.aborted) return;
   const { screen, id } = place();
   const main = h("main", { id: "main", tabindex: "-1" });
   put(
@@ -44,7 +61,7 @@ function show() {
   );
   document.title = `${TITLES[screen]} · Belfry`;
   scrollTo(0, 0);
-  SCREENS[screen](main, { id, signal: leaving.signal });
+  SCREENS[screen](main, { id, signal });
 }
 
 function bar(screen) {

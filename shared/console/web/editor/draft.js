@@ -2,6 +2,7 @@
 
 import { h, put } from "../dom.js";
 import { MINE } from "../time.js";
+import { writtenFields } from "../words.js";
 
 const FRESH = {
   name: null,
@@ -21,18 +22,6 @@ const FRESH = {
   paused: false,
 };
 
-/** The fields a request may set. The API shows more of a schedule; the editor leaves that alone. */
-const WRITTEN = [
-  ...Object.keys(FRESH),
-  "inject_metadata",
-  "max_concurrent",
-  "jitter_ms",
-  "catchup_window_s",
-  "max_runtime_s",
-  "pause_after_failures",
-  "after_schedule_id",
-];
-
 /** The fields the preview depends on. */
 const TIMING = ["start_at", "end_at", "dst_gap", "dst_fold"];
 
@@ -48,7 +37,8 @@ const TIMING = ["start_at", "end_at", "dst_gap", "dst_fold"];
 
 /** @returns {Draft} */
 export function draftOf(found) {
-  const written = WRITTEN.filter((name) => found && name in found);
+  // The API shows more of a schedule than a request may set; the editor leaves that alone.
+  const written = writtenFields().filter((name) => found && name in found);
   return {
     found,
     values: found ? Object.fromEntries(written.map((name) => [name, found[name]])) : { ...FRESH },

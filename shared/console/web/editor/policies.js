@@ -3,7 +3,7 @@
 import { h, put } from "../dom.js";
 import { segments } from "../parts/form.js";
 import { sheet } from "../parts/sheet.js";
-import { FIELDS, NUMBERS, POLICIES } from "../words.js";
+import { FIELDS, numbers, policies } from "../words.js";
 import { named } from "./fields.js";
 
 /** @param {import("./draft.js").Draft} draft */
@@ -13,12 +13,12 @@ export function policySheet(draft) {
     h(
       "div",
       { class: "choices" },
-      POLICIES.map((name) => choice(draft, name)),
+      policies().map((name) => choice(draft, name)),
     ),
     h(
       "div",
       { class: "fields" },
-      NUMBERS.map((name) => number(draft, name)),
+      numbers().map((name) => number(draft, name)),
     ),
   );
 }
@@ -46,7 +46,8 @@ function choice(draft, name) {
 function number(draft, name) {
   const control = h("input", {
     type: "number",
-    min: 0,
+    min: FIELDS[name].minimum,
+    max: FIELDS[name].maximum,
     step: 1,
     inputmode: "numeric",
     placeholder: FIELDS[name].placeholder,

@@ -285,10 +285,10 @@ pub const FIELDS: &[Field] = &[
     written("tags", "Tags", Tags, Is(Literal::Empty), "texts by name, for people and filters"),
     written(
         "max_attempts",
-        "Tries of a launch",
+        "Attempts of a launch",
         Whole(1, 10),
         Followed("LAUNCH_MAX_ATTEMPTS", |house| json!(house.launch_attempts)),
-        "times a launch is tried before the run is `FAILED`, reason `launch_failed`",
+        "attempts of a launch before the run is `FAILED`, reason `launch_failed`",
     ),
     written(
         "max_runtime_s",
@@ -311,7 +311,7 @@ pub const FIELDS: &[Field] = &[
         Null("none"),
         "the schedule also runs when a run of this one, of the same owner, succeeds",
     ),
-    read_only("schedule_id", "Schedule", Name, Always, "name of the schedule"),
+    read_only("schedule_id", "Id", Name, Always, "name of the schedule"),
     read_only("user_id", "Owner", Text, Always, "owner of the schedule"),
     read_only(
         "status",
