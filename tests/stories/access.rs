@@ -1,7 +1,7 @@
 //! Who may do what: every route, requested by every kind of caller, through the gateway with real
 //! tokens.
 
-use belfry_engine::api::http::access::Gate;
+use belfry_engine::api::http::gate::Gate;
 use belfry_engine::api::http::openapi::{OPERATIONS, Operation};
 use belfry_local::tokens::Issuer;
 use chrono::Duration;

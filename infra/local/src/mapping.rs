@@ -65,7 +65,8 @@ impl Mapping {
         }
     }
 
-    /// Concurrent launches that the limit on open files allows.
+    /// Permits for concurrent work: ticks have a fixed number, launches as many as the limit on open
+    /// files allows.
     pub fn room(&self) -> Arc<Semaphore> {
         if self.function == Function::Tick {
             return Arc::new(Semaphore::new(TICKS));
@@ -124,7 +125,7 @@ impl Mapping {
             Ok(answer) => self.delete(&messages, &answer).await,
             // The invocation failed: all messages return when their visibility timeout ends.
             Err(problem) => {
-                error!(function = self.function.name(), %problem, "function invocation failed")
+                error!(function = self.function.name(), %problem, "function invocation failed");
             }
         }
     }

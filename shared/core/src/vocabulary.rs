@@ -129,7 +129,13 @@ fn words(field: &Field, house: &House) -> FieldWords {
         setting: absent.and_then(Absent::setting),
         aliases: field.aliases.iter().map(alias).collect(),
     };
-    words.kind = match field.kind {
+    words.kind = kind(field.kind, &mut words);
+    words
+}
+
+/// The word for a kind of field; its bounds and choices are noted in `words`.
+fn kind(kind: Kind, words: &mut FieldWords) -> &'static str {
+    match kind {
         Kind::Cron => "cron",
         Kind::Zone => "time_zone",
         Kind::Workflow => "workflow",
@@ -175,8 +181,7 @@ fn words(field: &Field, house: &House) -> FieldWords {
         }
         Kind::Object(_) => "object",
         Kind::Objects(_) => "objects",
-    };
-    words
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use belfry_engine::api::http::access::Gate;
+use belfry_engine::api::http::gate::Gate;
 use belfry_engine::api::http::openapi::OPERATIONS;
 use belfry_tests::Template;
 use serde_json::{Value, json};

@@ -99,6 +99,7 @@ mod tests {
     }
 
     #[track_caller]
+    #[expect(clippy::needless_pass_by_value, reason = "reads better where it is called")]
     fn queue(active: &[&str], max: u32, earlier: &[(&str, Status)], expected: Decision) {
         check(Overlap::Queue, active, max, earlier, &expected);
     }

@@ -55,7 +55,7 @@ pub(crate) async fn after_failure(
         }
         Err(Refusal::Fault(fault)) => return Err(fault),
         Err(refusal) => {
-            warn!(schedule_id = %clock.schedule_id, %refusal, "schedule not paused after failures in a row")
+            warn!(schedule_id = %clock.schedule_id, %refusal, "schedule not paused after failures in a row");
         }
     }
     Ok(())

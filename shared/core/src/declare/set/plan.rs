@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::declaration::{Declaration, Declared};
 use super::moves::Moves;
-use super::view::{Outcome, PlannedSchedule};
 use super::{Holder, Standing, standing};
 use crate::id::{ScheduleId, SetName};
 use crate::instant::Instant;
@@ -159,23 +158,6 @@ impl Item {
 
     fn refused(self, why: String) -> Item {
         Item { action: Action::Refused, why: Some(why), ..self }
-    }
-
-    /// As the API shows it.
-    pub fn view(&self) -> PlannedSchedule {
-        let is_refused = self.action == Action::Refused;
-        PlannedSchedule {
-            schedule_id: self.schedule_id.clone(),
-            place: self.place,
-            action: self.action,
-            revision: self.revision,
-            changes: self.changes.clone(),
-            fires: self.moves.as_ref().map(Moves::view),
-            says: self.moves.as_ref().map(|moves| moves.says.clone()).unwrap_or_default(),
-            outcome: if is_refused { Outcome::Refused } else { Outcome::Planned },
-            message: self.why.clone(),
-            retry_after_s: None,
-        }
     }
 }
 

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::moves::PlannedFires;
-use super::plan::Action;
+use super::moves::{Moves, PlannedFires};
+use super::plan::{Action, Item};
 use crate::id::{ScheduleId, SetName, WorkflowId};
 use crate::schedule::change::Difference;
 use crate::workflow::{Completion, Target};
@@ -161,4 +161,23 @@ pub struct SetSize {
     pub set: SetName,
     /// Number of schedules in the set.
     pub schedules: usize,
+}
+
+impl Item {
+    /// As the API shows it.
+    pub fn view(&self) -> PlannedSchedule {
+        let is_refused = self.action == Action::Refused;
+        PlannedSchedule {
+            schedule_id: self.schedule_id.clone(),
+            place: self.place,
+            action: self.action,
+            revision: self.revision,
+            changes: self.changes.clone(),
+            fires: self.moves.as_ref().map(Moves::view),
+            says: self.moves.as_ref().map(|moves| moves.says.clone()).unwrap_or_default(),
+            outcome: if is_refused { Outcome::Refused } else { Outcome::Planned },
+            message: self.why.clone(),
+            retry_after_s: None,
+        }
+    }
 }

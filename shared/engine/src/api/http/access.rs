@@ -1,23 +1,10 @@
 //! Access: what a caller of an operation needs. Every operation has a gate, so that none can be added
 //! without deciding who may call it.
 
-use belfry_core::guard::access::Scope;
-
-use super::openapi::{self, Found};
+use super::gate::Gate;
+use super::openapi::find::{Found, find};
 use super::problem::Problem;
 use super::request::{BASE, Request, decode};
-
-/// Who may call an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gate {
-    /// Anybody.
-    Open,
-    /// The executor of a run, by the token its run was launched with. The gateway lets everybody
-    /// through and the function checks.
-    RunToken,
-    /// Bearers of a token that the gateway verified, with this scope.
-    Token(Scope),
-}
 
 /// Whether a gateway lets a request through without a token. What is not among the routes needs
 /// one, so that strangers learn nothing of it.
@@ -30,7 +17,7 @@ pub fn is_open(method: &str, raw_path: &str) -> bool {
         return method == "GET" || method == "HEAD";
     }
     let Some((base, segments)) = segments.split_at_checked(BASE.len()) else { return false };
-    match openapi::find(method, segments) {
+    match find(method, segments) {
         Found::Call(operation) => {
             base.iter().eq(BASE.iter()) && !matches!(operation.gate, Gate::Token(_))
         }

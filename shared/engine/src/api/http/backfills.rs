@@ -3,13 +3,13 @@
 use belfry_core::form::whole_number;
 use serde_json::Value;
 
+use super::answer::Answer;
 use super::input::{
     given, known_schedule, optional_choice, optional_flag, optional_text, optional_time,
 };
 use super::openapi::requests::BACKFILL;
-use super::problem::Problem;
-use super::request::{Answer, Request};
-use super::routes::Routed;
+use super::problem::{Problem, Routed};
+use super::request::Request;
 use crate::api::backfills::{self, Asked};
 use crate::app::App;
 

@@ -1,10 +1,10 @@
 //! Bulk changes, as they are asked for.
 
+use super::answer::Answer;
 use super::input::{named, optional_catchup, optional_flag, optional_text, tag};
 use super::openapi::requests::BULK;
-use super::problem::Problem;
-use super::request::{Answer, Request};
-use super::routes::Routed;
+use super::problem::{Problem, Routed};
+use super::request::Request;
 use crate::api::bulk;
 use crate::api::bulk::{Action, MAX_CHANGED};
 use crate::api::list::Wanted;

@@ -4,8 +4,9 @@
 
 use belfry_console::{File, INDEX};
 
+use super::answer::Answer;
 use super::problem::Problem;
-use super::request::{Answer, decode};
+use super::request::decode;
 
 /// The console's path, behind the name of the stage if that is not the default one.
 const BASE: &str = "console";

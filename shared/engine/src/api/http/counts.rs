@@ -1,7 +1,8 @@
 //! Counts over many schedules: statistics and the overview.
 
-use super::request::{Answer, Request};
-use super::routes::Routed;
+use super::answer::Answer;
+use super::problem::Routed;
+use super::request::Request;
 use super::schedules::whose;
 use crate::api::overview;
 use crate::api::stats;

@@ -1,9 +1,9 @@
 //! The ledger and the change log of a schedule.
 
+use super::answer::Answer;
 use super::input::{known_schedule, limit, time};
-use super::problem::Problem;
-use super::request::{Answer, Request};
-use super::routes::Routed;
+use super::problem::{Problem, Routed};
+use super::request::Request;
 use crate::api::ledger;
 use crate::app::App;
 use crate::cloud::store::is_change_cursor;

@@ -5,10 +5,10 @@ use belfry_core::vocabulary::vocabulary;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::openapi;
+use super::answer::Answer;
 use super::presets::presets;
-use super::request::{Answer, Request};
-use super::routes::Routed;
+use super::problem::Routed;
+use super::request::Request;
 use super::timezones::timezones;
 use crate::app::App;
 
@@ -27,10 +27,6 @@ pub(super) struct Health {
 pub(super) async fn health(_: &App, _: &Request) -> Routed {
     let version = env!("CARGO_PKG_VERSION");
     Ok(Answer::json(200, &Health { status: "ok", version, tzdb: tzdb_version() }))
-}
-
-pub(super) async fn document(_: &App, _: &Request) -> Routed {
-    Ok(Answer::json(200, &openapi::document()))
 }
 
 pub(super) async fn list_presets(_: &App, _: &Request) -> Routed {

@@ -2,10 +2,12 @@
 //! locally.
 
 pub mod access;
+mod answer;
 mod backfills;
 mod bulk;
 mod console;
 mod counts;
+pub mod gate;
 mod input;
 mod ledger;
 mod meta;

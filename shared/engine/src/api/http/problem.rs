@@ -4,8 +4,11 @@ use belfry_core::guard::access::Scope;
 use belfry_core::invalid::{Invalid, ProblemDetails};
 use tracing::error;
 
-use super::request::Answer;
+use super::answer::Answer;
 use crate::schedules::refusal::Refusal;
+
+/// What a handler answers.
+pub(super) type Routed = Result<Answer, Problem>;
 
 /// Something a caller is told.
 #[derive(Debug)]

@@ -3,17 +3,16 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use aws_lambda_events::apigw::{ApiGatewayV2httpRequest, ApiGatewayV2httpResponse};
-use aws_lambda_events::encodings::{Base64Data, Body};
-use aws_lambda_events::http::{HeaderMap, HeaderValue};
+use aws_lambda_events::apigw::ApiGatewayV2httpRequest;
+use aws_lambda_events::encodings::Base64Data;
+use aws_lambda_events::http::HeaderMap;
 use belfry_core::encoding::cut;
 use belfry_core::guard::access::{Scopes, is_user};
 use belfry_core::schedule::change::Origin;
 use percent_encoding::percent_decode_str;
-use serde::Serialize;
 use serde_json::Value;
 
-use super::openapi::Table;
+use super::openapi::kind::Table;
 use super::problem::Problem;
 use crate::schedules::caller::Caller;
 
@@ -130,46 +129,6 @@ impl Request {
                 .map(Some)
                 .map_err(|_| Problem::field("If-Match", "must be a revision, such as 3")),
         }
-    }
-}
-
-/// What the caller gets.
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) content_type: &'static str,
-    pub(super) headers: Vec<(&'static str, String)>,
-    pub(super) body: Option<String>,
-}
-
-impl Answer {
-    pub(super) fn json(status: u16, body: &impl Serialize) -> Answer {
-        // No answer has a key that is not a text, which is all that cannot be written as JSON.
-        Answer { body: serde_json::to_string(body).ok(), ..Answer::empty(status) }
-    }
-
-    pub(super) fn empty(status: u16) -> Answer {
-        Answer { status, content_type: "application/json", headers: Vec::new(), body: None }
-    }
-
-    pub(super) fn with(mut self, header: &'static str, value: String) -> Answer {
-        self.headers.push((header, value));
-        self
-    }
-
-    pub(super) fn into_event(self) -> ApiGatewayV2httpResponse {
-        let mut headers = HeaderMap::new();
-        headers.insert("content-type", HeaderValue::from_static(self.content_type));
-        headers.insert("cache-control", HeaderValue::from_static("no-store"));
-        for (name, value) in self.headers {
-            if let Ok(value) = HeaderValue::from_str(&value) {
-                headers.insert(name, value);
-            }
-        }
-        let mut response = ApiGatewayV2httpResponse::default();
-        response.status_code = i64::from(self.status);
-        response.headers = headers;
-        response.body = self.body.map(Body::Text);
-        response
     }
 }
 

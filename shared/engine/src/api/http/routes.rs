@@ -1,16 +1,15 @@
 //! The router: finds the operation of a request, checks who asks and what for, and calls its handler.
 
 use super::access;
-use super::openapi::{self, Found};
-use super::problem::Problem;
-use super::request::{Answer, Request};
+use super::answer::Answer;
+use super::openapi::find::{Found, find};
+use super::problem::{Problem, Routed};
+use super::request::Request;
 use crate::app::App;
-
-pub(super) type Routed = Result<Answer, Problem>;
 
 pub(super) async fn route(app: &App, mut request: Request) -> Routed {
     // Only what is documented is served.
-    let operation = match openapi::find(&request.method, &request.segments) {
+    let operation = match find(&request.method, &request.segments) {
         Found::Call(operation) => operation,
         Found::Otherwise(methods) => return Ok(refuse_method(&methods)),
         Found::Nothing => return Err(Problem::not_found("resource")),

@@ -3,11 +3,11 @@
 use belfry_core::id::RunId;
 use belfry_core::run::Status;
 
+use super::answer::Answer;
 use super::input::{choice, given, known_run, known_schedule, limit, optional_choice, time};
 use super::openapi::requests::{FEEDBACK, TRIGGER};
-use super::problem::Problem;
-use super::request::{Answer, Request};
-use super::routes::Routed;
+use super::problem::{Problem, Routed};
+use super::request::Request;
 use crate::api::runs::{self, Trigger};
 use crate::app::App;
 use crate::cloud::store::HistoryQuery;

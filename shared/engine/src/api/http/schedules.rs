@@ -5,14 +5,14 @@ use belfry_core::schedule::Status;
 use belfry_core::workflow::EVERYBODY;
 use serde_json::Value;
 
+use super::answer::Answer;
 use super::input::{
     choice, flag, known_schedule, limit, named, number, optional_catchup, optional_flag,
     optional_text, optional_time, tag,
 };
 use super::openapi::requests::{PAUSE, RESUME};
-use super::problem::Problem;
-use super::request::{Answer, Request};
-use super::routes::Routed;
+use super::problem::{Problem, Routed};
+use super::request::Request;
 use crate::api::diff::{diff_patch, diff_put};
 use crate::api::list::{self, Wanted};
 use crate::api::whose::Whose;

@@ -2,10 +2,10 @@
 
 use belfry_core::id::SetName;
 
+use super::answer::Answer;
 use super::input::{flag, known_schedule, named, number};
-use super::problem::Problem;
-use super::request::{Answer, Request};
-use super::routes::Routed;
+use super::problem::{Problem, Routed};
+use super::request::Request;
 use super::schedules::saved;
 use crate::api::sets;
 use crate::api::sets::Wish;

@@ -4,9 +4,8 @@ use belfry_core::id::{NodeId, ScheduleId, WorkflowId};
 use serde_json::{Value, json};
 
 use super::input::named;
-use super::problem::Problem;
+use super::problem::{Problem, Routed};
 use super::request::Request;
-use super::routes::Routed;
 use super::schedules::{change, remove, replace, show};
 use crate::app::App;
 

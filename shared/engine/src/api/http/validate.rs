@@ -13,9 +13,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::answer::Answer;
 use super::openapi::requests::VALIDATE;
-use super::request::{Answer, Request};
-use super::routes::Routed;
+use super::problem::Routed;
+use super::request::Request;
 use super::timezones::local_text;
 use crate::app::App;
 

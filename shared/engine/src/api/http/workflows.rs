@@ -1,9 +1,9 @@
 //! Workflow versions: listed, shown and published.
 
+use super::answer::Answer;
 use super::input::{limit, named, version};
-use super::problem::Problem;
-use super::request::{Answer, Request};
-use super::routes::Routed;
+use super::problem::{Problem, Routed};
+use super::request::Request;
 use crate::app::App;
 use crate::schedules::workflows;
 

@@ -111,17 +111,7 @@ pub(super) async fn carry_out(
     workflows: &[Version<'_>],
     items: &[Item],
 ) -> (Vec<Outcome>, Vec<Outcome>) {
-    let mut published = Vec::with_capacity(workflows.len());
-    for version in workflows {
-        let declared = version.declared;
-        published.push(match version.refused.is_none() && version.is_new {
-            false => Outcome::Nothing,
-            true => {
-                let (id, body) = (&declared.workflow_id, &declared.body);
-                Outcome::of(publish(app, caller, id, declared.version, body).await)
-            }
-        });
-    }
+    let published = publish_all(app, caller, workflows).await;
     let mut outcomes: Vec<_> = items.iter().map(|item| before(declaration, item)).collect();
     let deadline = app.now() + MAX_DURATION;
     let mut room = MAX_CHANGES;
@@ -163,6 +153,22 @@ pub(super) async fn carry_out(
         settle(&mut outcomes, &places, places.iter().map(delete).collect()).await;
     }
     (published, outcomes)
+}
+
+/// Publishes the workflow versions that are new. Answers with the outcome of each version.
+async fn publish_all(app: &App, caller: &Caller, workflows: &[Version<'_>]) -> Vec<Outcome> {
+    let mut published = Vec::with_capacity(workflows.len());
+    for version in workflows {
+        let declared = version.declared;
+        published.push(match version.refused.is_none() && version.is_new {
+            false => Outcome::Nothing,
+            true => {
+                let (id, body) = (&declared.workflow_id, &declared.body);
+                Outcome::of(publish(app, caller, id, declared.version, body).await)
+            }
+        });
+    }
+    published
 }
 
 /// The outcome of an item before anything is done.

@@ -1,23 +1,23 @@
 //! The OpenAPI document: made from the same table that the router is served by.
 
 mod derived;
-mod kind;
+pub(super) mod find;
+pub(super) mod kind;
 mod operation;
 mod operations;
 pub(super) mod requests;
 mod schedule;
 mod schemas;
+mod words;
 
 use belfry_core::invalid::ProblemDetails;
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
-use super::access::Gate;
+use super::gate::Gate;
 
-pub(super) use kind::Table;
 pub use operation::Operation;
 use operation::in_path;
-pub(super) use operation::{Found, find};
 pub use operations::OPERATIONS;
 
 /// The document, as `GET /openapi.json` answers.
@@ -168,6 +168,7 @@ pub fn reference_table() -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::find::{Found, find};
     use super::*;
 
     #[test]

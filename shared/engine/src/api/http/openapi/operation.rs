@@ -4,10 +4,10 @@ use futures::future::BoxFuture;
 
 use super::derived::Shape;
 use super::kind::Kind::{self, Name, Notation, Whole};
-use super::operations::OPERATIONS;
-use crate::api::http::access::Gate;
+use crate::api::http::gate::Gate;
+use crate::api::http::problem::Routed;
 use crate::api::http::request::Request;
-use crate::api::http::routes::Routed;
+
 use crate::app::App;
 
 /// Answers a request of an operation. Boxed, so that every handler has the same type.
@@ -88,40 +88,6 @@ pub(super) fn in_path(name: &str) -> (Kind, &'static str) {
         "backfill_id" => (Name, "Name of the backfill."),
         _ => (Name, "Name of the schedule."),
     }
-}
-
-/// The answer of the table to a method and a path.
-pub(crate) enum Found {
-    /// There is such a call.
-    Call(&'static Operation),
-    /// There is the path, for these methods.
-    Otherwise(String),
-    /// There is no such path.
-    Nothing,
-}
-
-/// Looks a call up. A path without parameters goes before one with some.
-pub(crate) fn find<S: AsRef<str>>(method: &str, segments: &[S]) -> Found {
-    let path = OPERATIONS
-        .iter()
-        .map(|operation| operation.path)
-        .filter(|path| fits(path, segments))
-        .min_by_key(|path| path.matches('{').count());
-    let Some(path) = path else { return Found::Nothing };
-    let here = || OPERATIONS.iter().filter(|operation| operation.path == path);
-    match here().find(|operation| operation.method == method) {
-        Some(operation) => Found::Call(operation),
-        None => {
-            let methods: Vec<_> = here().map(|operation| operation.method).collect();
-            Found::Otherwise(methods.join(", "))
-        }
-    }
-}
-
-fn fits<S: AsRef<str>>(path: &str, segments: &[S]) -> bool {
-    let parts = path.split('/').skip(1);
-    let is_here = |(part, segment): (&str, &S)| part.starts_with('{') || part == segment.as_ref();
-    parts.clone().count() == segments.len() && parts.zip(segments).all(is_here)
 }
 
 /// The name in the braces of a part of a path.

@@ -5,7 +5,7 @@ use belfry_core::fire::backfill::MAX_CONCURRENT;
 
 use super::kind::Kind::{Any, Counts, Flag, Instant, Name, Object, ShortList, Text, Whole, Word};
 use super::kind::{Kind, Table, always, optional, sometimes};
-use super::schemas::{CATCHUPS, ORDERS, OVERLAPS, WORKFLOW};
+use super::words::{CATCHUPS, ORDERS, OVERLAPS, WORKFLOW};
 
 const COMPLETION: Kind = Word(&["on_launch", "tracked"]);
 
