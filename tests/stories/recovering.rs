@@ -93,6 +93,39 @@ async fn a_run_that_keeps_getting_lost_is_abandoned_after_three_attempts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_abandoned_run_counts_as_a_failure_in_a_row() {
+    let world = world_without_ticks(&json!({"pause_after_failures": 1})).await;
+    world.tick().await;
+    for _ in 0..40 {
+        world.lose_messages().await;
+        world.pass_without_ticks(Duration::minutes(1)).await;
+        world.recover().await;
+    }
+    assert_eq!(only_run(&world).await["status"], "ABANDONED");
+    let schedule = world.ok("GET", "/schedules/report", &Value::Null).await;
+    assert_eq!(schedule["paused"], true);
+    let note = schedule["pause_note"].as_str().unwrap();
+    assert!(note.starts_with("paused after 1 failures in a row"), "{note}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backfill_continues_when_its_run_times_out() {
+    let world = World::new().await;
+    let target = json!({"kind": "http", "url": world.executor.url});
+    world.workflow("t", &json!({"target": target, "completion": "tracked"})).await;
+    let more = json!({"workflow_id": "t", "max_runtime_s": 60});
+    world.schedule("report", "0 0 * * * *", &more).await;
+    world.pass_without_ticks(Duration::hours(3)).await;
+    let range = json!({"from": "2026-01-01T01:00:00Z", "to": "2026-01-01T02:00:00Z"});
+    world.ok("POST", "/schedules/report/backfill", &range).await;
+    world.deliver().await;
+    assert_eq!(world.executor.launches().len(), 1, "one at a time");
+    // No tick comes, and the executor never reports: only the end by recovery can take it on.
+    recover_for(&world, 20).await;
+    assert_eq!(world.executor.launches().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn recovery_launches_nothing_for_a_paused_schedule() {
     let world = world_without_ticks(&json!({})).await;
     world.tick().await;
