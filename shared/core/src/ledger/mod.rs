@@ -29,11 +29,12 @@ pub struct Ledger {
     /// The number of fires that the schedule should have had. It is the sum of `by_reason`, plus
     /// those of `unexplained` that are fires and not records or definitions.
     pub expected: u64,
-    /// The explained ones.
+    /// The number of explained fires, by what happened to them.
     pub by_reason: BTreeMap<Fate, u64>,
-    /// Runs beside them: asked for by somebody, or taken back by a change.
+    /// The number of other runs: runs that a caller requested, and fires that a change of the
+    /// schedule cancelled.
     pub extra: BTreeMap<Fate, u64>,
-    /// What nobody can explain, in order.
+    /// The fires, records and definitions without an explanation, in order of time.
     pub unexplained: Vec<Unexplained>,
 }
 

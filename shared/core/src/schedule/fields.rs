@@ -59,7 +59,7 @@ pub enum Kind {
     Name,
     /// A text of any length.
     Text,
-    /// A text of so many characters at most.
+    /// A text of at most this many characters.
     Short(usize),
     /// A whole number from the first to the second, both included.
     Whole(u64, u64),
@@ -69,13 +69,13 @@ pub enum Kind {
     Flag,
     /// An RFC 3339 time.
     Instant,
-    /// So many times at most.
+    /// A list of at most this many times.
     Instants(usize),
     /// One of some words.
     Choice(fn() -> Vec<Term>),
     /// Texts by name.
     Tags,
-    /// Any JSON of so many bytes at most.
+    /// Any JSON of at most this many bytes.
     Json(usize),
     /// The status of a run.
     RunStatus,

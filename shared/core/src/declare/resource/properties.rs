@@ -1,7 +1,7 @@
 //! Properties: what a template says of a resource, in its own spelling.
 //!
 //! CloudFormation makes texts of numbers and booleans on the way. Fields that are numbers or booleans
-//! are read from such texts; inside a payload or a definition nobody knows which texts were numbers,
+//! are read from such texts; inside a payload or a definition it is not known which texts were numbers,
 //! so that there are `PayloadJson` and `DefinitionJson`, which are JSON written as a text.
 
 use serde_json::{Map, Value};

@@ -132,8 +132,8 @@ impl Request {
     }
 }
 
-/// The caller of these claims. One without a name, or with a name that no record could keep, is
-/// nobody; so is one that calls itself everybody.
+/// The caller of these claims. `None` if the claims have no name, a name that no record could keep, or
+/// the name that stands for all users.
 fn caller(claims: &HashMap<String, String>, origin: Origin) -> Option<Caller> {
     let sub = claims.get("sub")?;
     let scopes = claims.get("scope").or_else(|| claims.get("scp"));

@@ -45,7 +45,7 @@ pub(super) async fn trigger(app: &App, request: &Request) -> Routed {
     Ok(Answer::json(202, &runs::trigger(app, request.caller()?, &id, asked).await?))
 }
 
-/// Takes an executor's word on a run, sent by somebody who may write runs.
+/// Applies an executor's report, sent by a caller who may write runs.
 pub(super) async fn status(app: &App, request: &Request) -> Routed {
     let body = request.small_object(&FEEDBACK)?;
     let run = runs::feedback(app, request.caller()?, &known_run(request)?, &body).await?;

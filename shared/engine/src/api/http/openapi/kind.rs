@@ -24,7 +24,7 @@ pub(super) enum Kind {
     Instant,
     /// One of some words.
     Word(&'static [&'static str]),
-    /// A list of at most so many.
+    /// A list of at most this many elements.
     ShortList(&'static Kind, usize),
     /// Counts by name.
     Counts,
