@@ -204,7 +204,8 @@ fn what_is_imported_is_a_file_that_is_valid() {
     };
     let crontab = "MAILTO=ops\n# nightly\n0 2 * * * /opt/backup.sh\n@reboot /opt/up\n";
     let (code, out, err) = run(&["import", "crontab", "-", "--tz", "Europe/Zurich"], crontab);
-    assert_eq!(code, 0, "{err}");
+    // One line names no time, so that it was left out.
+    assert_eq!(code, 2, "{err}");
     assert!(err.contains("line 1: MAILTO") && err.contains("line 4: @reboot"), "{err}");
     let (code, _, err) = run(&["validate", "-f", "-"], &out);
     assert_eq!(code, 0, "{out}{err}");
@@ -216,6 +217,20 @@ fn what_is_imported_is_a_file_that_is_valid() {
     let words = ["import", "eventbridge", "-", "--set", "moved"];
     let (code, out, err) = run(&words, &schedule.to_string());
     assert_eq!((code, out.contains("set: moved")), (0, true), "{out}{err}");
+    let (code, _, err) = run(&["validate", "-f", "-"], &out);
+    assert_eq!(code, 0, "{out}{err}");
+    let template = "Resources:\n  Report: {Type: AWS::Lambda::Function, Properties: {FunctionName: r}}\n  \
+        Nightly:\n    Type: AWS::Scheduler::Schedule\n    Properties:\n      \
+        ScheduleExpression: cron(0 2 * * ? *)\n      Target: {Arn: !GetAtt Report.Arn}\n";
+    let (code, _, err) = run(&words, template);
+    assert_eq!(
+        (code, err.contains("Nightly: its target depends on the region")),
+        (2, true),
+        "{err}"
+    );
+    let place = ["--region", "eu-west-1", "--account", "123456789012"];
+    let (code, out, err) = run(&[&words[..], &place].concat(), template);
+    assert_eq!((code, out.contains("schedule_id: moved-Nightly")), (0, true), "{out}{err}");
     let (code, _, err) = run(&["validate", "-f", "-"], &out);
     assert_eq!(code, 0, "{out}{err}");
     let (code, out, _) = run(&["schema"], "");

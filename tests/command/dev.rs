@@ -235,3 +235,25 @@ async fn a_data_folder_has_one_user_and_a_bad_one_is_named() {
     let problem = refused(Path::new("/proc/nowhere"));
     assert!(problem.contains("/proc/nowhere"), "{problem}");
 }
+
+#[test]
+fn the_local_tick_has_its_default_and_its_bounds() {
+    let run = |words: &[&str]| {
+        Command::new(binary("belfry")).arg("dev").args(words).env_remove("TICK_MS").output()
+    };
+    let help = run(&["--help"]).unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    let line = help.lines().find(|line| line.contains("--tick-ms <MS>")).unwrap();
+    assert!(
+        line.ends_with("Milliseconds between two ticks [env: TICK_MS=] [default: 1000]"),
+        "{line}"
+    );
+    let page = include_str!("../../docs/settings.md");
+    assert!(page.contains("| `TICK_MS` | `1000` | milliseconds between two ticks of `belfry dev`"));
+    for bad in ["9", "3600001", "x"] {
+        let refused = run(&["--tick-ms", bad]).unwrap();
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{bad}: {said}");
+        assert!(said.contains("--tick-ms"), "{bad}: {said}");
+    }
+}

@@ -6,6 +6,8 @@ mod crash;
 mod declared;
 mod dev;
 mod disk;
+mod foreign;
+mod pages;
 mod preview;
 mod resource;
 

@@ -90,14 +90,22 @@ fn tracked(more: &Value) -> Value {
 /// Fires that are blocked by others, follow others, fail, and are reported.
 async fn fires_that_meet(world: &World) {
     let at = "0 */10 * * * *";
-    let once = json!({"pause_after_failures": 1});
+    let topic =
+        |name: &str| json!({"kind": "sns", "topic_arn": format!("arn:aws:sns:us-east-1:1:{name}")});
+    let once =
+        json!({"pause_after_failures": 1, "alert_after_failures": 1, "alert_to": topic("a")});
+    let unheard =
+        json!({"pause_after_failures": 1, "alert_after_failures": 1, "alert_to": topic("none")});
     world.schedule("skips", at, &tracked(&json!({"overlap_policy": "skip"}))).await;
     world.schedule("waits", at, &tracked(&json!({"overlap_policy": "queue"}))).await;
     world.schedule("tells", at, &tracked(&once)).await;
     world.schedule("heard", at, &tracked(&once)).await;
-    let slow = json!({"max_runtime_s": 60, "pause_after_failures": 1});
+    let slow = json!({
+        "max_runtime_s": 1200, "pause_after_failures": 1, "alert_after_failures": 1,
+        "alert_to": topic("a"),
+    });
     world.schedule("slow", at, &tracked(&slow)).await;
-    world.schedule("bad", at, &once).await;
+    world.schedule("bad", at, &unheard).await;
     world.schedule("busy", at, &json!({})).await;
     world.schedule("load", at, &json!({})).await;
     let after = json!({"workflow_id": "w", "after_schedule_id": "load"});
@@ -118,6 +126,8 @@ async fn fires_that_meet(world: &World) {
 
 /// The failures also pause the schedule, which became due meanwhile because the tick did not run.
 async fn recovery_ends_what_took_too_long(world: &World) {
+    // With them the message that ends the run of `slow` at its limit.
+    world.lose_messages().await;
     world.pass_without_ticks(Duration::minutes(12)).await;
     world.recover().await;
     world.deliver().await;
@@ -141,9 +151,8 @@ async fn backfills(world: &World) {
     world.ok("POST", "/schedules/s/backfill", &range).await;
     world.pass(Duration::minutes(5)).await;
     // The message is lost: the tick and recovery take care of the fire.
-    let mut again = range.clone();
-    again["name"] = json!("again");
-    let begun = world.ok("POST", "/schedules/s/backfill", &again).await;
+    let before = json!({"from": "2025-12-31T23:10:00Z", "to": "2025-12-31T23:30:00Z"});
+    let begun = world.ok("POST", "/schedules/s/backfill", &before).await;
     world.lose_messages().await;
     world.pass(Duration::minutes(3)).await;
     let path = format!("/schedules/s/backfills/{}", begun["backfill_id"].as_str().unwrap());
@@ -205,6 +214,7 @@ async fn everything_users_ask(world: &World) {
         "/schedules/s/changes",
         "/stats",
         "/overview",
+        "/workflows",
         "/workflows/w/versions",
         "/workflows/w/versions/1",
         "/runs/s@2026-01-01T00:40:00Z",
@@ -223,6 +233,9 @@ async fn everything_users_ask(world: &World) {
     world.ok("PATCH", "/schedules/s", &json!({"name": "another"})).await;
     world.ok("POST", "/schedules/s/pause", &Value::Null).await;
     world.ok("POST", "/schedules/s/resume", &Value::Null).await;
+    let target = json!({"kind": "http", "url": world.executor.url});
+    world.workflow("unused", &json!({"target": target})).await;
+    world.ok("DELETE", "/workflows/unused/versions/1", &Value::Null).await;
     let node = "/workflows/w/triggers/start/schedule";
     world.ok("PUT", node, &json!({"cron_expr": "@daily"})).await;
     world.ok("DELETE", node, &Value::Null).await;

@@ -17,6 +17,8 @@ NOTATIONS = {
     "function": ["launch-me", "arn:aws:lambda:eu-west-1:123456789012:function:f"],
     "arn": ["arn:aws:states:eu-west-1:123456789012:stateMachine:m"],
     "revision": ["*", "*", "*", "1", '"2"'],
+    "user-id": ["local"],
+    "idempotency-key": ["a", "b", "c-0123456789"],
     "run-id": ["nightly@2026-11-16T02:00:00Z", "nightly@2026-11-16T02:00:00Z~manual-0123456789ab"],
     "list-cursor": ["nightly", "s-0123456789abcdef0123"],
     "cursor": ["2026-11-16T02:00:00Z", "2026-11-16T02:00:00.000Z~00000001", "3"],
@@ -51,6 +53,10 @@ def mend(body):
 # that fits the document is a fault of the document or of the API.
 BEYOND_FORM = [
     ("version", "has no version"),
+    ("workflow_id", "has no version"),
+    ("user_id", "is not the owner of this"),
+    ("trigger_node_id", "is another than the path's"),
+    ("If-None-Match", "contradicts If-Match"),
     ("end_at", "must not be before start_at"),
     ("from", "must not be after to"),
     ("from", "the schedule has no fire"),

@@ -29,7 +29,11 @@ def inspect(scene: Scene):
     """Asks the services themselves, not CloudFormation, for their resources."""
     report, emulator, outputs = scene.report, scene.emulator, scene.stack.outputs
     dynamodb = emulator.client("dynamodb")
-    tables = {"SchedulesTable": {"due", "owner"}, "RunsTable": {"sweep"}, "WorkflowsTable": set()}
+    tables = {
+        "SchedulesTable": {"due", "owner", "workflow"},
+        "RunsTable": {"sweep"},
+        "WorkflowsTable": {"owner"},
+    }
     for name, indexes in tables.items():
         table = dynamodb.describe_table(TableName=outputs[name])["Table"]
         report.equal(

@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     };
     let number = |name: &str| given(name).and_then(|text| text.parse::<u64>().ok());
     // The test harness was called with a filter for other tests, or to list the tests.
-    let ours = ["--seed", "--seeds", "--mutations", "sim"];
+    let ours = ["--seed", "--seeds", "--mutations", "--mutation", "sim"];
     let is_ours = |argument: &String| ours.contains(&argument.as_str());
     if !arguments.is_empty() && !arguments.iter().any(is_ours) {
         let harmless = ["--nocapture", "--quiet", "-q", "--test-threads"];
@@ -35,18 +35,20 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
     }
+    let mutation = given("--mutation").and_then(|name| Mutation::named(name));
     if let Some(seed) = number("--seed") {
-        let mutation = given("--mutation").and_then(|name| Mutation::named(name));
         return replay(seed, mutation);
     }
-    if arguments.iter().any(|argument| argument == "--mutations") {
-        return if notices_mutations() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    let all = arguments.iter().any(|argument| argument == "--mutations");
+    if all || mutation.is_some() {
+        let broken = mutation.map_or(Mutation::ALL.to_vec(), |one| vec![one]);
+        return if notices(&broken) { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let seeds = number("--seeds").unwrap_or(SEEDS);
     let from = number("--from").unwrap_or(1);
     let is_same = lives_alike(from);
     let is_kept = explore(from, seeds);
-    let is_noticed = number("--seeds").is_some() || notices_mutations();
+    let is_noticed = number("--seeds").is_some() || notices(&Mutation::ALL);
     if is_same && is_kept && is_noticed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -135,9 +137,9 @@ fn tell(sums: &Sums, began: Instant) {
     );
 }
 
-/// Whether every mutation is noticed.
-fn notices_mutations() -> bool {
-    let all = Mutation::ALL.map(|mutation| {
+/// Whether each of these mutations is noticed.
+fn notices(mutations: &[Mutation]) -> bool {
+    let noticed = mutations.iter().map(|&mutation| {
         let noticed = notice(mutation);
         match &noticed {
             Some((seed, violation)) => {
@@ -147,7 +149,8 @@ fn notices_mutations() -> bool {
         }
         noticed.is_some()
     });
-    all.iter().all(|noticed| *noticed)
+    let noticed: Vec<bool> = noticed.collect();
+    noticed.iter().all(|noticed| *noticed)
 }
 
 /// The first seed at which a mutation causes a violation, and the violation.

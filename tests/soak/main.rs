@@ -114,9 +114,12 @@ async fn soak(minutes: i64, rate: i64) -> ExitCode {
         skew: Duration::zero(),
         grace: settings.horizon.grace,
         lease: settings.launch_lease,
+        runtime: settings.recovery.max_runtime,
+        calm_at: time.now(),
         until: time.now(),
     };
-    let history = History { rules, schedules, calls, executions: Vec::new(), records: Vec::new() };
+    let (executions, records, sent_early) = (Vec::new(), Vec::new(), Vec::new());
+    let history = History { rules, schedules, calls, executions, records, sent_early };
     report(&history, flaky.faults())
 }
 

@@ -1,4 +1,4 @@
-//! Lambda, Step Functions and EventBridge, as far as a launch needs them. There is no embedded
+//! Lambda, Step Functions, EventBridge and SNS, as far as launches and alerts need them. There is no embedded
 //! version of them, so this server receives the SDK's requests and answers in AWS's format.
 
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ pub struct Call {
     pub target: String,
     /// The path of the request.
     pub path: String,
-    /// The body.
+    /// The body; a form as an object of texts.
     pub body: Value,
 }
 
@@ -63,7 +63,7 @@ async fn answer(
     body: Bytes,
 ) -> (StatusCode, HeaderMap, String) {
     let target = headers.get("x-amz-target").map_or("", |value| value.to_str().unwrap());
-    let body: Value = serde_json::from_slice(&body).unwrap();
+    let body = serde_json::from_slice(&body).unwrap_or_else(|_| form(&body));
     let call = Call { target: target.to_owned(), path: uri.path().to_owned(), body };
     let mut out = HeaderMap::new();
     out.insert("x-amzn-requestid", "request-1".parse().unwrap());
@@ -82,6 +82,12 @@ async fn answer(
             // The execution started, and the answer is lost on the way.
             (500, json!({"__type": "InternalServerError"}))
         }
+        "" if call.body["TopicArn"] == "arn:aws:sns:us-east-1:1:none" => {
+            let refusal = "<ErrorResponse><Error><Type>Sender</Type><Code>AuthorizationError</Code>\
+                           <Message>not allowed</Message></Error></ErrorResponse>";
+            calls.lock().unwrap().push(call);
+            return (StatusCode::FORBIDDEN, out, refusal.to_owned());
+        }
         "AWSEvents.PutEvents" => {
             (200, json!({"FailedEntryCount": 0, "Entries": [{"EventId": "event-1"}]}))
         }
@@ -89,4 +95,20 @@ async fn answer(
     };
     calls.lock().unwrap().push(call);
     (StatusCode::from_u16(reply.0).unwrap(), out, reply.1.to_string())
+}
+
+/// A form, as the services of the query protocol read it.
+pub fn form(body: &[u8]) -> Value {
+    let text = std::str::from_utf8(body).unwrap();
+    let decoded = |text: &str| {
+        let mut parts = text.split('%');
+        let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+        for part in parts {
+            bytes.push(u8::from_str_radix(&part[..2], 16).unwrap());
+            bytes.extend(part[2..].bytes());
+        }
+        String::from_utf8(bytes).unwrap()
+    };
+    let pairs = text.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.map(|(name, value)| (decoded(name), json!(decoded(value)))).collect()
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
@@ -26,7 +26,9 @@ pub struct Launch {
     pub at: DateTime<Utc>,
 }
 
-type Answerer = Box<dyn Fn(&Launch) -> (u16, String) + Send + Sync>;
+/// The status, one header if any, and the body of an answer.
+type Said = (u16, Option<(&'static str, String)>, String);
+type Answerer = Box<dyn Fn(&Launch) -> Said + Send + Sync>;
 
 /// An HTTP target on loopback.
 #[derive(Clone)]
@@ -44,7 +46,7 @@ impl Executor {
         let executor = Executor {
             url: format!("http://{}/run", listener.local_addr().unwrap()),
             seen: Arc::default(),
-            answerer: Arc::new(Mutex::new(Box::new(|_| (200, "{}".to_owned())))),
+            answerer: Arc::new(Mutex::new(Box::new(|_| (200, None, "{}".to_owned())))),
         };
         let router = Router::new().fallback(answer).with_state(executor.clone());
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
@@ -53,6 +55,14 @@ impl Executor {
 
     /// Sets what it answers from now on.
     pub fn answers(&self, answerer: impl Fn(&Launch) -> (u16, String) + Send + Sync + 'static) {
+        self.answers_with(move |launch| {
+            let (status, body) = answerer(launch);
+            (status, None, body)
+        });
+    }
+
+    /// Sets what it answers from now on, with a header.
+    pub fn answers_with(&self, answerer: impl Fn(&Launch) -> Said + Send + Sync + 'static) {
         *self.answerer.lock().unwrap() = Box::new(answerer);
     }
 
@@ -75,7 +85,7 @@ async fn answer(
     State(executor): State<Executor>,
     headers: HeaderMap,
     bytes: Bytes,
-) -> (StatusCode, String) {
+) -> (StatusCode, HeaderMap, String) {
     let text = String::from_utf8(bytes.to_vec()).unwrap();
     let body: Value = serde_json::from_str(&text).unwrap();
     let launch = Launch {
@@ -86,7 +96,10 @@ async fn answer(
         body,
         at: std::time::SystemTime::now().into(),
     };
-    let (status, answer) = (executor.answerer.lock().unwrap())(&launch);
+    let (status, header, answer) = (executor.answerer.lock().unwrap())(&launch);
     executor.seen.lock().unwrap().push(launch);
-    (StatusCode::from_u16(status).unwrap(), answer)
+    let named = |(name, value): (&'static str, String)| {
+        (HeaderName::from_static(name), value.parse().unwrap())
+    };
+    (StatusCode::from_u16(status).unwrap(), header.into_iter().map(named).collect(), answer)
 }

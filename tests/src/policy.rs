@@ -121,6 +121,7 @@ pub fn demands(target: &str, path: &str, body: &Value, bus: &str) -> Vec<Demand>
         ("AWSStepFunctions", _) => {
             vec![Demand::new(format!("states:{operation}"), "TargetStateMachineArns")]
         }
+        _ if body["Action"] == "Publish" => vec![Demand::new("sns:Publish", "AlertTopicArns")],
         _ if path.contains("/functions/") && path.ends_with("/invocations") => {
             vec![Demand::new("lambda:InvokeFunction", "TargetFunctionArns")]
         }

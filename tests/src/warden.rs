@@ -11,6 +11,7 @@ use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use belfry_local::functions::AT_WORK;
 use serde_json::{Value, json};
 
+use crate::aws::form;
 use crate::line::{Between, Line, answer};
 use crate::policy::{Demand, allowed, demands, functions};
 use crate::{Meter, Template};
@@ -71,7 +72,10 @@ impl Between for Warden {
         let target = request.headers().get("x-amz-target").unwrap_or_default();
         let path = request.uri().split('?').next().unwrap_or_default();
         let body = request.body().bytes().unwrap_or_default();
-        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        let body: Value = match body.starts_with(b"Action=") {
+            true => form(body),
+            false => serde_json::from_slice(body).unwrap_or_default(),
+        };
         for demand in demands(target, path, &body, &self.bus) {
             let asked = (function, demand);
             if !self.book.roles[function].contains(&asked.1) {

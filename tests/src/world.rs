@@ -8,7 +8,7 @@ use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{Instant, text};
 use belfry_engine::app::App;
 use belfry_engine::cloud::store::Claimant;
-use belfry_engine::{functions, metrics};
+use belfry_engine::functions;
 use belfry_local::functions::{AT_WORK, Function, Functions};
 use belfry_local::mapping::{self, Mapping};
 use belfry_local::rules;
@@ -17,7 +17,7 @@ use belfry_time::{ManualTime, Time};
 use chrono::{Duration, DurationRound};
 use serde_json::{Value, json};
 
-use crate::{Executor, Line, Meter, Warden};
+use crate::{Executor, Line, Meter, Warden, metered};
 
 /// Signs the requests to executors.
 pub const SIGNING_KEY: &str = "a key for the stories";
@@ -73,7 +73,7 @@ impl World {
         let settings = services.prepare(&sdk, given).await.unwrap();
         let queues = (settings.launch_queue_url.clone(), settings.tick_queue_url.clone());
         let mut app = App::new(&sdk, settings, shared);
-        app.metrics = metrics::to_nowhere;
+        app.metrics = metered::collect;
         let app = Arc::new(app);
         let functions = Functions::Here(app.clone());
         let client = aws_sdk_sqs::Client::new(&sdk);

@@ -34,7 +34,7 @@ fn ask(route: &Operation, subject: &Subject, fresh: &str) -> Ask {
         (
             "GET",
             "/health" | "/openapi.json" | "/presets" | "/timezones" | "/vocabulary" | "/schedules"
-            | "/stats" | "/overview" | "/sets",
+            | "/stats" | "/overview" | "/sets" | "/workflows" | "/runs",
         ) => (Value::Null, 200),
         ("GET", "/sets/{set}") => (Value::Null, 404),
         // Every owner has sets of their own.
@@ -81,10 +81,10 @@ fn ask(route: &Operation, subject: &Subject, fresh: &str) -> Ask {
         ("PUT", "/workflows/{workflow_id}/versions/{version}") => {
             (json!({"target": {"kind": "lambda", "function": "f"}}), 404)
         }
-        ("GET", "/workflows/{workflow_id}/versions/{version}") => (Value::Null, 404),
+        ("GET" | "DELETE", "/workflows/{workflow_id}/versions/{version}") => (Value::Null, 404),
         _ => panic!("add a request for {} {}", route.method, route.path),
     };
-    let version = if route.method == "PUT" { fresh } else { "1" };
+    let version = if route.method == "GET" { "1" } else { fresh };
     let path = route
         .path
         .replace("{schedule_id}", &subject.schedule)
@@ -94,6 +94,9 @@ fn ask(route: &Operation, subject: &Subject, fresh: &str) -> Ask {
         .replace("{set}", "billing")
         .replace("{workflow_id}", "tracked")
         .replace("{version}", version);
+    // The schedules of this story use the versions.
+    let deletes_version = route.method == "DELETE" && route.path.ends_with("{version}");
+    let path = if deletes_version { path + "?force=true" } else { path };
     Ask { path, body, stranger }
 }
 

@@ -21,7 +21,11 @@ async fn a_trigger_node_has_one_schedule_which_is_like_any_other() {
     assert_eq!(world.call_as(Some("ann"), "PATCH", TRIGGER, &patch, &stale).await.0, 412);
     world.ok("PATCH", TRIGGER, &patch).await;
     let seen = world.ok("GET", &by_id, &Value::Null).await;
-    assert_eq!(seen, world.ok("GET", TRIGGER, &Value::Null).await);
+    // By its node it has some of its fields under other names too.
+    let by_node = world.ok("GET", TRIGGER, &Value::Null).await;
+    for (name, value) in seen.as_object().unwrap() {
+        assert_eq!(by_node[name], *value, "{name}");
+    }
     assert_eq!((&seen["name"], &seen["cron_expr"]), (&json!("by its node"), &json!("0 10 * * *")));
     let list = world.ok("GET", "/schedules?workflow_id=w", &Value::Null).await;
     assert_eq!(list["items"][0]["schedule_id"], made["schedule_id"]);

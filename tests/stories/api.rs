@@ -31,7 +31,7 @@ async fn bad_input_is_refused_by_field() {
     let (status, answer) = world.call("POST", "/schedules", &huge).await;
     assert_eq!((status, names(&answer)), (413, vec!["payload"]));
     let (status, answer) = world.call("PUT", "/schedules/a%20b", &json!({})).await;
-    assert_eq!((status, names(&answer)), (422, vec!["schedule_id"]));
+    assert_eq!((status, names(&answer)), (422, vec!["schedule_id", "workflow_id", "cron_expr"]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -196,4 +196,83 @@ async fn validation_explains_an_expression_or_its_problems() {
     let foot_gun = json!({"cron_expr": "* * */4 * * *"});
     let answer = world.ok("POST", "/schedules/validate", &foot_gun).await;
     assert!(!answer["warnings"].as_array().unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_save_warns_of_what_is_legal_and_unwise() {
+    let world = World::new().await;
+    let target = json!({"kind": "http", "url": world.executor.url});
+    world.workflow("t", &json!({"target": target, "completion": "tracked"})).await;
+    let cases = [
+        (json!({}), vec![]),
+        (json!({"workflow_id": "t"}), vec!["no_time_limit"]),
+        (json!({"workflow_id": "t", "max_runtime_s": 60}), vec![]),
+        (
+            json!({"catchup_policy": "fire_immediately", "overlap_policy": "skip"}),
+            vec!["catchup_overlaps"],
+        ),
+        (json!({"catchup_policy": "fire_immediately", "overlap_policy": "queue"}), vec![]),
+        (json!({"end_at": "2025-12-31T00:00:00Z"}), vec!["ended"]),
+        (
+            json!({"start_at": "2026-01-01T10:00:00Z", "end_at": "2026-01-01T11:00:00Z"}),
+            vec!["empty_window"],
+        ),
+        (json!({"end_at": "2026-01-01T09:00:00Z"}), vec![]),
+    ];
+    for (n, (more, expected)) in cases.into_iter().enumerate() {
+        let id = format!("s{n}");
+        let saved = world.schedule(&id, "0 9 * * *", &more).await;
+        let shown = world.ok("GET", &format!("/schedules/{id}"), &Value::Null).await;
+        for answer in [saved, shown] {
+            let warnings = answer["warnings"].as_array().unwrap();
+            let codes: Vec<_> = warnings.iter().map(|w| w["code"].as_str().unwrap()).collect();
+            assert_eq!(codes, expected, "{more}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_run_and_the_status_are_true_within_the_look_ahead() {
+    let world = World::new().await;
+    let target = json!({"kind": "http", "url": world.executor.url});
+    world.workflow("t", &json!({"target": target, "completion": "tracked"})).await;
+    // Created a minute before its only fire, which is sent ahead at once.
+    let more = json!({"workflow_id": "t"});
+    let made = world.schedule("once", "at(2026-01-01T00:01:00)", &more).await;
+    let field = |schedule: &Value, name: &str| schedule[name].as_str().map(str::to_owned);
+    assert_eq!(made["status"], "active");
+    assert_eq!(made["next_run_at"], "2026-01-01T00:01:00Z");
+    assert_eq!(made["last_run_at"], Value::Null);
+    let lists = |status: &str| {
+        let path = format!("/schedules?status={status}");
+        let world = &world;
+        async move {
+            let page = world.ok("GET", &path, &Value::Null).await;
+            page["items"].as_array().unwrap().len()
+        }
+    };
+    assert_eq!((lists("active").await, lists("expired").await), (1, 0));
+
+    world.pass(Duration::seconds(90)).await;
+    let shown = world.ok("GET", "/schedules/once", &Value::Null).await;
+    assert_eq!((&shown["status"], &shown["next_run_at"]), (&json!("active"), &Value::Null));
+    assert_eq!(field(&shown, "last_run_id").unwrap(), "once@2026-01-01T00:01:00Z");
+    assert_eq!(shown["last_status"], "STARTED");
+    assert_eq!((lists("active").await, lists("expired").await), (1, 0));
+
+    let path = "/runs/once@2026-01-01T00:01:00Z/status";
+    world.ok("POST", path, &json!({"status": "SUCCESS"})).await;
+    let shown = world.ok("GET", "/schedules/once", &Value::Null).await;
+    assert_eq!((&shown["status"], &shown["last_status"]), (&json!("expired"), &json!("SUCCESS")));
+    assert_eq!((lists("active").await, lists("expired").await), (0, 1));
+
+    // A run that never started is not the last run; a later fire that was sent ahead is not, too.
+    world.schedule("often", "*/20 * * * * *", &json!({})).await;
+    world.pass(Duration::seconds(65)).await;
+    let shown = world.ok("GET", "/schedules/often", &Value::Null).await;
+    let newest = world.executor.run_ids().pop().unwrap();
+    assert_eq!(field(&shown, "last_run_id").unwrap(), newest);
+    world.ok("POST", "/schedules/often/pause", &Value::Null).await;
+    let listed = world.ok("GET", "/schedules?status=paused", &Value::Null).await;
+    assert_eq!(field(&listed["items"][0], "last_run_id").unwrap(), newest);
 }

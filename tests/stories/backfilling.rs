@@ -1,5 +1,7 @@
 //! Backfills: the fires of a past time range, run now.
 
+use belfry_core::fire::backfill::Backfill;
+use belfry_engine::cloud::store::{Put, Saved};
 use belfry_tests::World;
 use chrono::Duration;
 use serde_json::{Value, json};
@@ -66,12 +68,114 @@ async fn the_same_again_is_the_same_backfill_and_another_name_another() {
     assert_eq!(backfill(&world, &body).await["backfill_id"], first["backfill_id"]);
     world.deliver().await;
     assert_eq!(hours(&world).len(), 3);
-    let body = with(body, &json!({"name": "again", "order": "newest_first"}));
+    let body = with(body, &json!({"name": "again", "order": "newest_first", "rerun": true}));
     assert_ne!(backfill(&world, &body).await["backfill_id"], first["backfill_id"]);
     world.deliver().await;
     assert_eq!(hours(&world)[3..], ["05", "04", "03"]);
     let all = world.ok("GET", "/schedules/s/backfills", &Value::Null).await;
     assert_eq!(all["items"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn another_backfill_of_the_same_range_is_not_taken_for_the_same() {
+    let world = at_noon(&json!({})).await;
+    let body = range("03:00", "05:00");
+    let first = backfill(&world, &body).await;
+    world.deliver().await;
+    for (more, named) in [
+        (json!({"rerun": true}), "`rerun` is false"),
+        (json!({"order": "newest_first"}), "`order` is \"oldest_first\""),
+        (json!({"payload": {"n": 1}}), "`payload` is the schedule's"),
+        (json!({"max_concurrent": 2}), "`max_concurrent` is 1"),
+    ] {
+        for dry_run in [false, true] {
+            let body = with(with(body.clone(), &more), &json!({"dry_run": dry_run}));
+            let (status, answer) = world.call("POST", "/schedules/s/backfill", &body).await;
+            let detail = answer["detail"].as_str().unwrap();
+            assert!(status == 409 && detail.contains(named), "{body}: {status} {detail}");
+        }
+    }
+    assert_eq!(hours(&world).len(), 3, "nothing more was launched");
+    let again = backfill(&world, &with(body.clone(), &json!({"dry_run": true}))).await;
+    assert_eq!((&again["launches"], &again["state"]), (&json!(0), &json!("done")));
+    assert_eq!(again["backfill_id"], first["backfill_id"]);
+    world.ok("PATCH", "/schedules/s", &json!({"cron_expr": "30 * * * *"})).await;
+    let (status, answer) = world.call("POST", "/schedules/s/backfill", &body).await;
+    assert_eq!(status, 409, "its fires are others now: {answer}");
+}
+
+#[tokio::test]
+async fn backfills_that_overlap_run_a_fire_once_unless_it_shall_run_again() {
+    let world = at_noon(&json!({})).await;
+    let one = backfill(&world, &range("03:00", "07:00")).await;
+    let other = with(range("05:00", "09:00"), &json!({"order": "newest_first"}));
+    let two = backfill(&world, &other).await;
+    world.deliver().await;
+    let mut launched = hours(&world);
+    launched.sort_unstable();
+    assert_eq!(launched, ["03", "04", "05", "06", "07", "08", "09"]);
+    let (one, two) = (state(&world, &one).await, state(&world, &two).await);
+    assert_eq!((&one["state"], &two["state"]), (&json!("done"), &json!("done")));
+    let left_out = one["already_ran"].as_u64().unwrap() + two["already_ran"].as_u64().unwrap();
+    assert_eq!(left_out, 3, "05, 06 and 07 were asked for twice");
+    let dry = with(range("02:00", "09:00"), &json!({"dry_run": true}));
+    let dry = backfill(&world, &dry).await;
+    assert_eq!((&dry["already_ran"], &dry["launches"]), (&json!(7), &json!(1)));
+    backfill(&world, &with(range("03:00", "04:00"), &json!({"rerun": true}))).await;
+    world.deliver().await;
+    assert_eq!(hours(&world)[7..], ["03", "04"]);
+}
+
+#[tokio::test]
+async fn two_backfills_do_not_decide_about_the_same_fire_at_once() {
+    let world = at_noon(&json!({})).await;
+    let one = backfill(&world, &range("03:00", "07:00")).await;
+    let two = backfill(&world, &range("03:00", "09:00")).await;
+    let (store, id) = (&world.app.store, world.id("s"));
+    let read = async |made: &Value| {
+        let name = made["backfill_id"].as_str().unwrap();
+        store.backfill(&id, name).await.unwrap().unwrap()
+    };
+    let (one, two) = (read(&one).await, read(&two).await);
+    let next = |backfill: &Backfill| Backfill { version: backfill.version + 1, ..backfill.clone() };
+    let save = async |mine: &Backfill, beside: &Backfill| {
+        let (after, beside) = (next(mine), std::slice::from_ref(beside));
+        store.save_backfill(&id, mine.version, &after, world.now(), beside).await.unwrap()
+    };
+    assert_eq!(save(&one, &two).await, Saved::Yes);
+    assert_eq!(save(&two, &one).await, Saved::Stale, "the first has taken a step since");
+    assert_eq!(save(&two, &next(&one)).await, Saved::Yes);
+}
+
+#[tokio::test]
+async fn a_fire_that_the_clock_is_about_to_run_is_left_to_the_clock() {
+    let world = at_noon(&json!({})).await;
+    world.pass_without_ticks(Duration::minutes(61)).await;
+    let body = range("11:00", "13:00");
+    let dry = backfill(&world, &with(body.clone(), &json!({"dry_run": true}))).await;
+    assert_eq!((&dry["already_ran"], &dry["launches"]), (&json!(1), &json!(2)));
+    backfill(&world, &body).await;
+    world.pass(Duration::minutes(5)).await;
+    assert_eq!(hours(&world), ["11", "12", "13"], "each once");
+}
+
+#[tokio::test]
+async fn old_fires_that_fail_do_not_pause_the_schedule() {
+    let world = at_noon(&json!({"pause_after_failures": 2})).await;
+    let is_old = |launch: &belfry_tests::Launch| launch.run_id.contains("backfill");
+    world.executor.answers(move |launch| (if is_old(launch) { 404 } else { 200 }, String::new()));
+    backfill(&world, &range("03:00", "07:00")).await;
+    world.pass(Duration::hours(2)).await;
+    let schedule = world.ok("GET", "/schedules/s", &Value::Null).await;
+    assert_eq!((&schedule["status"], &schedule["paused"]), (&json!("active"), &json!(false)));
+    assert_eq!(hours(&world).len(), 7);
+    // Nor does their success, or their failure, change how many failed in a row.
+    world.executor.answers(move |launch| (if is_old(launch) { 200 } else { 404 }, String::new()));
+    world.pass(Duration::hours(1)).await;
+    backfill(&world, &with(range("13:00", "14:00"), &json!({"rerun": true}))).await;
+    world.pass(Duration::hours(1)).await;
+    let schedule = world.ok("GET", "/schedules/s", &Value::Null).await;
+    assert_eq!(schedule["status"], "paused", "15:00 and 16:00 failed");
 }
 
 #[tokio::test]
@@ -146,6 +250,61 @@ async fn a_cancelled_backfill_launches_nothing_more() {
     assert_eq!(hours(&world), Vec::<String>::new());
     let run = &world.runs("s").await[0];
     assert_eq!((&run["status"], &run["reason"]), (&json!("SKIPPED"), &json!("cancelled")));
+}
+
+#[tokio::test]
+async fn a_cancelled_backfill_counts_how_its_runs_end() {
+    let world = at_noon(&json!({})).await;
+    let target = json!({"kind": "http", "url": world.executor.url});
+    world.workflow("t", &json!({"target": target, "completion": "tracked"})).await;
+    world.ok("PATCH", "/schedules/s", &json!({"workflow_id": "t", "version": null})).await;
+    let body = with(range("03:00", "08:00"), &json!({"max_concurrent": 3}));
+    let begun = backfill(&world, &body).await;
+    world.deliver().await;
+    let path = format!("/schedules/s/backfills/{}", begun["backfill_id"].as_str().unwrap());
+    // Launched at once, they arrive in any order; the backfill lists them in its own.
+    let mut runs = world.executor.run_ids();
+    runs.sort_unstable();
+    assert_eq!(runs.len(), 3);
+    let end = async |run: &str, status: &str| {
+        let path = format!("/runs/{}/status", run.replace('~', "%7E"));
+        world.ok("POST", &path, &json!({"status": status})).await;
+    };
+    // Its end makes room for the fourth, whose message is on its way.
+    end(&runs[0], "SUCCESS").await;
+    let cancelled = world.ok("DELETE", &path, &Value::Null).await;
+    assert_eq!(cancelled["state"], "cancelled");
+    assert_eq!(cancelled["active"], json!([runs[1], runs[2]]), "they have launched");
+    assert_eq!((&cancelled["skipped"], &cancelled["remaining"]), (&json!(1), &json!(2)));
+    end(&runs[1], "FAILED").await;
+    end(&runs[2], "SUCCESS").await;
+    world.pass(Duration::minutes(5)).await;
+    let over = state(&world, &begun).await;
+    assert_eq!((&over["state"], &over["active"]), (&json!("cancelled"), &json!([])));
+    assert_eq!(
+        (&over["succeeded"], &over["failed"], &over["skipped"], &over["remaining"]),
+        (&json!(2), &json!(1), &json!(1), &json!(2))
+    );
+    assert_eq!(world.executor.launches().len(), 3);
+}
+
+#[tokio::test]
+async fn a_run_that_a_cancelled_backfill_decided_on_is_never_made() {
+    let world = at_noon(&json!({})).await;
+    let begun = backfill(&world, &range("03:00", "06:00")).await;
+    // The function that decided on 03:00 is about to record it.
+    let run = world.runs("s").await[0]["run_id"].as_str().unwrap().to_owned();
+    let late = world.app.store.run(&run.parse().unwrap()).await.unwrap().unwrap();
+    let (schedule, at) = run.split_once('@').unwrap();
+    let key = json!({"schedule_id": {"S": schedule}, "run_at": {"S": at}});
+    let request = json!({"TableName": "belfry-runs", "Key": key});
+    world.services.database.delete_item(serde_json::from_value(request).unwrap()).unwrap();
+    world.lose_messages().await;
+    let path = format!("/schedules/s/backfills/{}", begun["backfill_id"].as_str().unwrap());
+    let cancelled = world.ok("DELETE", &path, &Value::Null).await;
+    assert_eq!((&cancelled["skipped"], &cancelled["active"]), (&json!(1), &json!([])));
+    let put = world.app.store.put_run(&late).await.unwrap();
+    assert!(matches!(put, Put::Beyond(_)), "{put:?}");
 }
 
 #[tokio::test]

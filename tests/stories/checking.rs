@@ -75,6 +75,62 @@ async fn a_clock_out_of_the_index_is_put_back_and_its_fires_are_explained() {
     assert_eq!(ledger["unexplained"], json!([]));
 }
 
+/// The times of a schedule's runs on 1 January 2026.
+async fn fired(world: &World, schedule: &str) -> Vec<String> {
+    let runs = world.runs(schedule).await;
+    runs.iter().map(|run| run["run_at"].as_str().unwrap()[11..16].to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_clock_that_was_spoiled_at_a_fire_is_repaired_within_minutes() {
+    for lost in ["next_run_at, due_shard", "due_shard"] {
+        let world = World::new().await;
+        world.schedule("s", "0 * * * *", &json!({})).await;
+        // The check of the day is done before the clock is spoiled.
+        assert_eq!(world.recover().await["checked"]["schedules"], 1);
+        world.pass(Duration::minutes(62)).await;
+        spoil_clock(&world, "s", lost).await;
+        world.pass(Duration::minutes(4)).await;
+        world.recover().await;
+        world.pass(Duration::hours(1)).await;
+        assert_eq!(fired(&world, "s").await, ["01:00", "02:00"], "{lost}");
+    }
+}
+
+#[tokio::test]
+async fn a_clock_repaired_within_minutes_does_not_fire_for_the_past() {
+    let world = World::new().await;
+    world.schedule("s", "*/2 * * * *", &json!({"catchup_policy": "fire_immediately"})).await;
+    world.recover().await;
+    world.pass(Duration::seconds(610)).await;
+    spoil_clock(&world, "s", "next_run_at, due_shard").await;
+    world.pass(Duration::minutes(5)).await;
+    world.recover().await;
+    world.pass(Duration::minutes(4)).await;
+    let expected = ["00:02", "00:04", "00:06", "00:08", "00:10", "00:16", "00:18"];
+    assert_eq!(fired(&world, "s").await[..7], expected);
+}
+
+#[tokio::test]
+async fn a_reader_of_a_schedule_without_a_next_run_repairs_it() {
+    let world = World::new().await;
+    world.schedule("s", "0 * * * *", &json!({})).await;
+    world.pass(Duration::minutes(90)).await;
+    spoil_clock(&world, "s", "next_run_at, due_shard").await;
+    world.pass(Duration::minutes(40)).await;
+    let schedule = world.ok("GET", "/schedules/s", &Value::Null).await;
+    assert_eq!(schedule["next_run_at"], "2026-01-01T03:00:00Z");
+    world.pass(Duration::hours(1)).await;
+    let runs = world.runs("s").await;
+    let at: Vec<_> = runs.iter().map(|run| run["run_at"].as_str().unwrap()).collect();
+    assert_eq!(at, ["2026-01-01T01:00:00Z", "2026-01-01T03:00:00Z"]);
+    // A pause and the last fire leave no next run, and that is as it should be.
+    world.ok("POST", "/schedules/s/pause", &Value::Null).await;
+    world.ok("GET", "/schedules/s", &Value::Null).await;
+    world.pass(Duration::hours(2)).await;
+    assert_eq!(world.runs("s").await.len(), 2);
+}
+
 #[tokio::test]
 async fn a_workflow_that_is_gone_is_a_warning_and_a_failed_run() {
     let world = World::new().await;

@@ -38,7 +38,8 @@ async fn units(policy: &str, completion: &str) -> f64 {
 async fn a_fire_costs_seven_write_units() {
     let (on_launch, tracked) = (units("allow", "on_launch").await, units("allow", "tracked").await);
     println!("write units per fire, allow: {on_launch} on launch, {tracked} tracked");
-    assert!(on_launch <= 7.0 && tracked <= 7.0, "{on_launch} {tracked}");
+    // A tracked run also records that its target accepted it.
+    assert!(on_launch <= 7.0 && tracked <= 8.0, "{on_launch} {tracked}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -47,7 +48,7 @@ async fn a_fire_that_may_not_overlap_costs_nine() {
         let on_launch = units(policy, "on_launch").await;
         let tracked = units(policy, "tracked").await;
         println!("write units per fire, {policy}: {on_launch} on launch, {tracked} tracked");
-        assert!(on_launch <= 9.0 && tracked <= 9.0, "{policy}: {on_launch} {tracked}");
+        assert!(on_launch <= 9.0 && tracked <= 10.0, "{policy}: {on_launch} {tracked}");
     }
 }
 

@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
+use belfry_core::id::RunId;
+use belfry_core::run::{Reason, Run, Trigger};
 use belfry_core::schedule::Overlap;
 use belfry_core::workflow::Completion;
 use belfry_cost::units::{self, Capacity, Fire};
@@ -148,6 +150,13 @@ async fn the_daily_check_consumes_what_the_cost_ledger_says() {
             world.pass_without_ticks(Duration::minutes(1)).await;
         }
         let fires = world.runs(SCHEDULE).await.len() as f64;
+        // As many older runs as there are on average before they are added to the sums.
+        for place in 0..(units::RUNS_ADDED as i64 / 2) {
+            let at = world.now() - Duration::days(10) + Duration::minutes(place);
+            let id = RunId::scheduled(&world.id(SCHEDULE), at);
+            let run = Run::planned(id, Trigger::Schedule(cron.to_owned()), "ann", 1, at, at);
+            world.app.store.put_run(&run.skipped(Reason::Overlap, at)).await.unwrap();
+        }
         let idle = units::idle_recovery(f64::from(world.app.settings.due_shards));
         world.meter.reset();
         assert_eq!(world.recover().await["checked"]["schedules"], 1);
@@ -156,8 +165,11 @@ async fn the_daily_check_consumes_what_the_cost_ledger_says() {
         let check = less(less(units(&world), idle), shared);
         println!("units of the daily check of a schedule, {fires} fires: {check:?}");
         let told = units::check(fires, 2);
-        assert_eq!(check.writes, told.writes);
-        assert!(check.reads <= told.reads && check.reads >= 0.8 * told.reads, "{check:?} {told:?}");
+        assert!(check.writes <= told.writes.ceil(), "{check:?} {told:?}");
+        // On the days on which the runs are added it is more, on the others less.
+        let (low, high) = if check.writes > 0.0 { (0.8, 1.2) } else { (0.6, 1.0) };
+        let of_told = check.reads / told.reads;
+        assert!(of_told <= high && of_told >= low, "{check:?} {told:?}");
     }
 }
 
@@ -200,6 +212,7 @@ async fn runs_and_schedules_are_as_large_as_the_cost_ledger_says() {
                 _ => &[
                     &["due_shard", "next_run_at", "schedule_id", "sk", "owner"],
                     &["user_id", "schedule_id", "sk"],
+                    &["workflow_id", "schedule_id", "sk", "owner", "version"],
                 ],
             };
             for keys in keys {
@@ -287,7 +300,9 @@ async fn functions_log_and_measure_as_much_as_the_cost_ledger_says() {
     assert_eq!(seen.len() as f64, units::METRICS, "{seen:#?}");
     let told: BTreeSet<_> = metrics::METRICS.iter().map(|name| name.as_str().to_owned()).collect();
     let seldom: Vec<_> = told.difference(&seen).collect();
-    assert_eq!(seldom, ["schedules_failing"], "a metric is billed in the hours it is reported");
+    // These are reported only when they move, and a metric is billed in the hours it is reported.
+    let expected = ["alerts_failed", "alerts_sent", "clocks_repaired", "runs_failed", "runs_lost"];
+    assert_eq!(seldom, [&expected[..], &["schedules_failing"]].concat());
     let close = |counted: usize, told: f64| {
         assert!(counted as f64 <= told && counted as f64 > 0.85 * told, "{counted} {told}");
     };

@@ -9,7 +9,18 @@ async fn presets_and_zones_are_there_to_choose_from() {
     let world = World::new().await;
     let presets = world.ok("GET", "/presets", &Value::Null).await;
     let presets = presets["items"].as_array().unwrap();
-    assert_eq!(presets.len(), 8);
+    let shown = presets.iter().map(|it| (it["name"].as_str(), it["cron_expr"].as_str()));
+    let wanted = [
+        ("Every minute", "* * * * *"),
+        ("Every 5 minutes", "*/5 * * * *"),
+        ("Hourly", "0 * * * *"),
+        ("Daily at midnight", "0 0 * * *"),
+        ("Daily at 9:00", "0 9 * * *"),
+        ("Mondays at 9:00", "0 9 * * MON"),
+        ("First of the month", "0 0 1 * *"),
+        ("Weekdays at 8:00", "0 8 * * MON-FRI"),
+    ];
+    assert!(shown.eq(wanted.map(|(name, cron)| (Some(name), Some(cron)))), "{presets:?}");
     for preset in presets {
         let body = json!({"cron_expr": preset["cron_expr"]});
         let answer = world.ok("POST", "/schedules/validate", &body).await;

@@ -145,6 +145,21 @@ async fn two_who_edit_what_they_saw_do_not_overwrite_each_other() {
     answers.sort_unstable();
     assert_eq!(answers, [200, 412]);
 
+    // The same when the other edit is long done.
+    let kept = world.ok("GET", path, &Value::Null).await;
+    let whole = json!({"workflow_id": "w", "cron_expr": "0 9 * * *", "name": "late"});
+    for (method, path, body) in [
+        ("PATCH", path, &second),
+        ("PUT", path, &whole),
+        ("POST", "/schedules/report/pause", &Value::Null),
+        ("POST", "/schedules/report/resume", &Value::Null),
+        ("DELETE", path, &Value::Null),
+    ] {
+        let answer = world.call_as(Some("ann"), method, path, body, &seen).await;
+        assert_eq!(answer.0, 412, "{method} {path}: {}", answer.1);
+    }
+    assert_eq!(world.ok("GET", path, &Value::Null).await, kept);
+
     let (third, fourth) = (edit("third"), json!({"description": "fourth"}));
     let (one, two) =
         tokio::join!(world.call("PATCH", path, &third), world.call("PATCH", path, &fourth));

@@ -1,8 +1,11 @@
 //! A schedule fires on its second, once, whatever happens to the tick.
 
+use belfry_core::instant::{Instant, text};
 use belfry_core::run::Run;
 use belfry_core::run::Trigger;
+use belfry_engine::app::App;
 use belfry_engine::cloud::launch_queue::Parcel;
+use belfry_engine::settings::Settings;
 use chrono::Duration;
 use futures::future::join_all;
 use hmac::{Hmac, KeyInit, Mac};
@@ -33,6 +36,9 @@ async fn a_schedule_fires_on_its_seconds_and_tells_its_target_all_about_it() {
             "schedule_id": "report",
             "run_id": "report@2026-01-01T00:01:20Z",
             "scheduled_time": "2026-01-01T00:01:20Z",
+            "source": "schedule",
+            "scheduled_for": "2026-01-01T00:01:20Z",
+            "next_execution_time": "2026-01-01T00:01:40Z",
             "idempotency_key": launch.key,
             "user_id": "ann",
             "workflow_id": "w",
@@ -79,15 +85,29 @@ async fn a_schedule_made_between_two_ticks_does_not_wait_for_the_next() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn jitter_moves_the_start_and_not_the_name() {
+async fn jitter_moves_the_start_to_both_sides_and_not_the_name() {
     let world = World::new().await;
     world.schedule("loose", "* * * * *", &json!({"jitter_ms": 20_000})).await;
-    world.pass(Duration::minutes(12)).await;
+    world.pass(Duration::minutes(60) + Duration::seconds(25)).await;
+    assert_eq!(world.executor.run_ids(), world.every("loose", "00:01:00", 60, 60), "in order");
+
+    let time = |run: &Value, name: &str| -> chrono::DateTime<chrono::Utc> {
+        run[name].as_str().unwrap().parse().unwrap()
+    };
     let runs = world.runs("loose").await;
     let started: Vec<_> = runs.iter().filter(|run| run["status"] == "SUCCESS").collect();
-    assert!(started.len() >= 11, "{}", started.len());
-    assert!(started.iter().all(|run| run["drift_ms"] == 0), "{started:#?}");
-    assert!(started.iter().any(|run| run["launch_at"] != run["run_at"]));
+    assert_eq!(started.len(), 60);
+    // When they really started, not when they were meant to.
+    let off = |run: &&Value| (time(run, "started_at") - time(run, "run_at")).num_milliseconds();
+    let offsets: Vec<i64> = started.iter().map(off).collect();
+    assert!(offsets.iter().all(|ms| (-20_000..=20_000).contains(ms)), "{offsets:?}");
+    for (side, early) in [("earlier", true), ("later", false)] {
+        let on_side: Vec<_> = offsets.iter().filter(|ms| (**ms < 0) == early).collect();
+        // Half of them, give or take; and some of them by most of what is allowed.
+        assert!((15..=45).contains(&on_side.len()), "{side}: {offsets:?}");
+        assert!(on_side.iter().any(|ms| ms.abs() > 15_000), "{side}: {offsets:?}");
+    }
+    assert!(started.iter().all(|run| run["drift_ms"] == 0), "late by the moved time: {started:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -119,6 +139,30 @@ async fn two_concurrent_ticks_launch_a_thousand_fires_once_each() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_last_and_the_next_run_of_a_clock_move_together() {
+    let world = World::new().await;
+    world.schedule("report", "0 */10 * * * *", &json!({})).await;
+    let clock = || async {
+        let clock = world.app.store.clocks(&[world.id("report")]).await.unwrap().remove(0).unwrap();
+        let time = |at: Option<Instant>| at.map(|at| text(at)[11..16].to_owned());
+        let run = clock.last_run_id.map(|run| run.to_string());
+        (time(clock.last_run_at), run, time(clock.next_run_at))
+    };
+    let at = |time: &str| Some(time.to_owned());
+    let fire = |time: &str| Some(format!("report@2026-01-01T{time}:00Z"));
+    assert_eq!(clock().await, (None, None, at("00:10")));
+    for (last, next) in [("00:10", "00:20"), ("00:20", "00:30"), ("00:30", "00:40")] {
+        world.pass(Duration::minutes(10)).await;
+        assert_eq!(clock().await, (at(last), fire(last), at(next)));
+        let run = world.ok("GET", &format!("/runs/{}", fire(last).unwrap()), &Value::Null).await;
+        assert_eq!(
+            (&run["trigger"], &run["status"]),
+            (&json!("schedule:0 */10 * * * *"), &json!("SUCCESS"))
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_tick_that_died_after_any_step_is_finished_by_the_next() {
     let world = World::new().await;
     world.schedule("report", "0 10 0 * * *", &json!({})).await;
@@ -137,6 +181,34 @@ async fn a_tick_that_died_after_any_step_is_finished_by_the_next() {
     assert!(sent.iter().all(Result::is_ok));
     world.pass(Duration::minutes(3)).await;
     assert_eq!(world.executor.run_ids(), ["report@2026-01-01T00:10:00Z"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_handed_over_before_it_is_recorded() {
+    let world = World::new().await;
+    for id in ["one", "two"] {
+        world.schedule(id, "0 10 0 * * *", &json!({})).await;
+    }
+    world.pass_without_ticks(Duration::minutes(9)).await;
+    let sound = world.app.settings.clone();
+    // No run can be recorded: neither by a statement nor by a single call.
+    let broken = Settings { runs_table: "nowhere".to_owned(), ..sound.clone() };
+    let world = with_settings(world, broken);
+    assert_eq!(world.tick().await["failed"], 2);
+    assert_eq!(world.next_message_at(), None, "no message without a record");
+    let world = with_settings(world, sound);
+    world.pass(Duration::minutes(3)).await;
+    let mut launched = world.executor.run_ids();
+    launched.sort();
+    assert_eq!(launched, ["one@2026-01-01T00:10:00Z", "two@2026-01-01T00:10:00Z"]);
+}
+
+/// The same world with functions that have other settings.
+fn with_settings(world: World, settings: Settings) -> World {
+    let time = std::sync::Arc::new(world.time.clone());
+    let mut app = App::new(&world.services.sdk(), settings, time);
+    app.metrics = belfry_engine::metrics::to_nowhere;
+    world.replace_app(app)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -235,4 +307,33 @@ async fn spoil(world: &World, id: &str, attribute: &str, value: Value) {
         "ExpressionAttributeValues": {":v": value},
     });
     world.services.database.update_item(serde_json::from_value(request).unwrap()).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jitter_neither_reorders_fires_nor_makes_a_schedule_skip_its_own() {
+    let world = World::new().await;
+    let target = json!({"kind": "http", "url": world.executor.url});
+    world.workflow("t", &json!({"target": target, "completion": "tracked"})).await;
+    // Far more jitter than there is room. Each run takes 6 of the 10 seconds between two fires.
+    let more = json!({"workflow_id": "t", "jitter_ms": 60_000, "overlap_policy": "skip"});
+    world.schedule("s", "*/10 * * * * *", &more).await;
+    let mut begun: Vec<(String, i64)> = Vec::new();
+    for second in 0..240 {
+        world.pass(Duration::seconds(1)).await;
+        let known = begun.len();
+        begun.extend(world.executor.run_ids().drain(known..).map(|id| (id, second)));
+        for (id, _) in begun.iter().filter(|(_, since)| second - since == 6) {
+            world.ok("POST", &format!("/runs/{id}/status"), &json!({"status": "SUCCESS"})).await;
+        }
+    }
+    let runs = world.runs("s").await;
+    let time = |run: &Value, name: &str| -> chrono::DateTime<chrono::Utc> {
+        run[name].as_str().unwrap().parse().unwrap()
+    };
+    let begun: Vec<_> = runs.iter().filter(|run| run["status"] != "ENQUEUED").collect();
+    assert!(begun.len() >= 22, "{}", begun.len());
+    assert!(begun.iter().all(|run| run["status"] != "SKIPPED"), "{begun:#?}");
+    assert!(begun.is_sorted_by_key(|run| time(run, "started_at")), "{begun:#?}");
+    assert!(begun.iter().any(|run| time(run, "launch_at") < time(run, "run_at")));
+    assert!(begun.iter().any(|run| time(run, "launch_at") > time(run, "run_at")));
 }

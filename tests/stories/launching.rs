@@ -1,6 +1,7 @@
 //! A run is launched once, and every run ends.
 
-use belfry_engine::cloud::store::Claim;
+use belfry_core::run::Status;
+use belfry_engine::cloud::store::{Claim, GivenBack, Outcome};
 use chrono::Duration;
 use serde_json::{Value, json};
 
@@ -116,8 +117,123 @@ async fn a_dead_launcher_is_replaced_after_its_lease_and_fenced_off() {
     assert_eq!((&run["status"], &run["attempt"]), (&json!("SUCCESS"), &json!(2)));
 
     // It wakes up after all: its fence is old.
-    let given_back = world.app.store.give_back_run(&id, dead.attempt, None).await.unwrap();
-    assert!(!given_back);
+    let back = GivenBack::default();
+    assert!(!world.app.store.give_back_run(&id, dead.attempt, &back).await.unwrap());
+    let attempts = world.runs("report").await[0]["attempts"].clone();
+    assert_eq!(attempts[0]["error"], "no record: its launcher stopped before it wrote one");
+    assert_eq!((&attempts[1]["attempt"], &attempts[1]["error"]), (&json!(2), &Value::Null));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dead_launcher_cannot_write_while_its_successor_is_at_work() {
+    let world = World::new().await;
+    tracked(&world).await;
+    world.schedule("report", "0 1 0 * * *", &json!({"workflow_id": "t"})).await;
+    world.pass_without_ticks(Duration::minutes(1) - Duration::seconds(2)).await;
+    world.time.advance(Duration::seconds(2));
+    let messages = world.mapping.receive(0).await;
+    let holder = messages[0].message_id().unwrap().to_owned();
+    let (id, store) = (world.fire("report", "00:01:00"), &world.app.store);
+    let lease = Duration::seconds(60);
+    let claim = store.claim_run(&claimant(&id, &holder), lease, world.now()).await.unwrap();
+    let Claim::Won(dead) = claim else { panic!("{claim:?}") };
+    world.pass(Duration::minutes(3)).await;
+    let before = store.run(&id).await.unwrap().unwrap();
+    assert_eq!((before.status, before.attempt), (Status::Started, 2), "the successor is at work");
+
+    // It wakes up: whatever came of its own call, it may not say so.
+    let now = world.now();
+    for status in [Status::Success, Status::Failed] {
+        let outcome = Outcome::of(status);
+        assert!(!store.finish_run(&id, Some(dead.attempt), &outcome, now).await.unwrap());
+    }
+    assert!(!store.give_back_run(&id, dead.attempt, &GivenBack::default()).await.unwrap());
+    assert!(!store.link_run(&id, dead.attempt, Some("its own job")).await.unwrap());
+    assert_eq!(store.run(&id).await.unwrap().unwrap(), before);
+
+    let path = format!("/runs/{id}/status");
+    let done = world.ok("POST", &path, &json!({"status": "SUCCESS"})).await;
+    assert_eq!((&done["status"], &done["attempt"]), (&json!("SUCCESS"), &json!(2)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_attempt_has_a_record_of_its_own() {
+    let world = World::new().await;
+    world.executor.answers(|launch| match launch.body["metadata"]["attempt"].as_u64() {
+        Some(1) => (503, "busy".to_owned()),
+        Some(2) => (500, "out of order".to_owned()),
+        _ => (200, r#"{"result": {"rows": 7}}"#.to_owned()),
+    });
+    world.schedule("report", "0 1 0 * * *", &json!({})).await;
+    world.schedule("once", "0 1 0 * * *", &json!({"max_attempts": 1})).await;
+    world.pass(Duration::minutes(1)).await;
+    let path = "/runs/report@2026-01-01T00:01:00Z";
+    let waiting = world.ok("GET", path, &Value::Null).await;
+    assert_eq!(
+        (&waiting["status"], &waiting["retry_at"]),
+        (&json!("ENQUEUED"), &json!("2026-01-01T00:01:02Z"))
+    );
+    world.pass(Duration::minutes(1)).await;
+    let attempt = |number: i64, at: &str, error: Value, answer: Value| {
+        let at = format!("2026-01-01T00:01:0{at}Z");
+        json!({
+            "attempt": number, "started_at": at, "finished_at": at, "error": error,
+            "answer": answer,
+        })
+    };
+    let done = world.ok("GET", path, &Value::Null).await;
+    assert_eq!((&done["status"], &done["retry_at"]), (&json!("SUCCESS"), &Value::Null));
+    let expected = [
+        attempt(1, "0", json!("HTTP 503"), json!("busy")),
+        attempt(2, "2", json!("HTTP 500"), json!("out of order")),
+        attempt(3, "6", Value::Null, json!(r#"{"rows":7}"#)),
+    ];
+    assert_eq!(done["attempts"], json!(expected));
+    let once = &world.runs("once").await[0];
+    assert_eq!((&once["status"], &once["error"]), (&json!("FAILED"), &json!("HTTP 503: busy")));
+    assert_eq!(once["attempts"], json!([attempt(1, "0", json!("HTTP 503"), json!("busy"))]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_message_does_not_shorten_the_wait_for_the_next_attempt() {
+    let world = World::new().await;
+    world.executor.answers_with(|launch| match launch.body["metadata"]["attempt"].as_u64() {
+        Some(1) => (429, Some(("retry-after", "120".to_owned())), String::new()),
+        _ => (200, None, String::new()),
+    });
+    world.schedule("report", "0 1 0 * * *", &json!({})).await;
+    world.pass(Duration::seconds(90)).await;
+    let id = world.fire("report", "00:01:00");
+    let run = world.app.store.run(&id).await.unwrap().unwrap();
+    let parcel = belfry_engine::cloud::launch_queue::Parcel::of(&run);
+    assert!(world.app.queue.send(&[parcel], world.now()).await[0].is_ok());
+    world.pass(Duration::minutes(5)).await;
+    let run = &world.runs("report").await[0];
+    assert_eq!((&run["status"], &run["attempt"]), (&json!("SUCCESS"), &json!(2)));
+    assert_eq!(run["drift_ms"], 120_000, "{run}");
+    assert_eq!(world.next_message_at(), None, "no message is left");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slot_is_free_between_two_attempts_unless_the_run_may_be_going_on() {
+    let world = World::new().await;
+    tracked(&world).await;
+    // Half an answer is none: whether the target took the run is not known.
+    world.executor.answers(|launch| {
+        let is_first = launch.run_id.contains("00:01:05");
+        let fails = is_first && launch.body["metadata"]["attempt"].as_u64() < Some(3);
+        (200, if fails { r#"{"status": "#.to_owned() } else { "{}".to_owned() })
+    });
+    for (id, workflow) in [("call", "w"), ("work", "t")] {
+        let more = json!({"workflow_id": workflow, "overlap_policy": "skip"});
+        world.schedule(id, "5,10 1 0 * * *", &more).await;
+    }
+    world.pass(Duration::minutes(3)).await;
+    // The first is called at :05, :07 and :11; the second comes in between.
+    let done = |at: &str| row(at, "SUCCESS", "");
+    assert_eq!(world.story("call").await, [done("00:01:05"), done("00:01:10")]);
+    let going = row("00:01:05", "STARTED", "");
+    assert_eq!(world.story("work").await, [going, row("00:01:10", "SKIPPED", "overlap")]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -94,3 +94,81 @@ async fn without_a_window_every_tick_goes_on_where_the_last_one_ended() {
         assert_eq!(runs.last().unwrap()["run_at"], belfry_core::instant::text(newest));
     }
 }
+
+/// Fires at 00:01:00, :20, :40 and so on are sent ahead. Then everything is off for three hours:
+/// neither ticks nor launchers nor recovery, while the queue keeps the messages.
+async fn three_hours_off(policy: &Value, recovery_comes_first: bool) -> World {
+    let world = World::new().await;
+    world.schedule("s", "*/20 * * * * *", policy).await;
+    world.recover().await;
+    world.pass(Duration::seconds(55)).await;
+    world.time.set(world.now() + Duration::hours(3));
+    if recovery_comes_first {
+        world.recover().await;
+        world.recover().await;
+    }
+    world.pass_without_ticks(Duration::seconds(100)).await;
+    world
+}
+
+/// The runs that were sent ahead of the outage and not launched before it: status, reason, trigger.
+async fn sent_ahead(world: &World) -> Vec<String> {
+    let runs = world.runs("s").await;
+    let before = "2026-01-01T02:00:00Z";
+    let row = |run: &Value| {
+        let text = |name: &str| run[name].as_str().unwrap_or_default().to_owned();
+        let trigger = text("trigger").split(':').next().unwrap().to_owned();
+        let time = text("run_at")[11..19].to_owned();
+        format!("{time} {} {} {trigger}", text("status"), text("reason"))
+    };
+    let wanted = |run: &&Value| {
+        let run_at = run["run_at"].as_str().unwrap();
+        ("2026-01-01T00:01:00Z"..before).contains(&run_at) && run["missed"].is_null()
+    };
+    runs.iter().filter(wanted).map(row).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fire_sent_ahead_of_an_outage_is_missed_as_any_other() {
+    for recovery_comes_first in [false, true] {
+        let world = three_hours_off(&json!({}), recovery_comes_first).await;
+        let before = world.executor.launches().len();
+        assert_eq!(before, 2, "only those of 00:00:20 and 00:00:40 have launched");
+        let expected: Vec<_> =
+            ["00:01:00", "00:01:20"].map(|at| format!("{at} SKIPPED missed schedule")).into();
+        assert_eq!(sent_ahead(&world).await[..2], expected, "{recovery_comes_first}");
+        world.pass(Duration::minutes(2)).await;
+        let ledger = world.ok("GET", "/schedules/s/ledger", &Value::Null).await;
+        assert_eq!(ledger["unexplained"], json!([]));
+        // One every 20 seconds, from 00:01:00 to two minutes before the first tick at 03:02:35.
+        assert_eq!(ledger["by_reason"]["missed"], 540, "{ledger}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fire_sent_ahead_of_an_outage_is_caught_up_by_its_policy() {
+    let policy = |name: &str| json!({"catchup_policy": name, "overlap_policy": "allow"});
+    let world = three_hours_off(&policy("fire_immediately"), false).await;
+    let all = sent_ahead(&world).await;
+    assert!(all.iter().all(|run| run.ends_with("SUCCESS  catchup")), "{all:#?}");
+    assert!(all.len() >= 2, "{all:#?}");
+
+    let world = three_hours_off(&policy("spread"), false).await;
+    let runs = world.runs("s").await;
+    let caught = runs.iter().filter(|run| run["trigger"] == "catchup");
+    let starts: Vec<_> =
+        caught.map(|run| run["started_at"].as_str().unwrap()[11..16].to_owned()).collect();
+    assert!(starts.iter().any(|start| *start != starts[0]), "evenly, not at once: {starts:?}");
+
+    let world = three_hours_off(&policy("once"), false).await;
+    let all = sent_ahead(&world).await;
+    assert!(
+        all.iter().all(|run| run.contains("SKIPPED missed")),
+        "newer ones were missed: {all:#?}"
+    );
+
+    let old = json!({"catchup_policy": "fire_immediately", "catchup_window_s": 3600});
+    let world = three_hours_off(&old, false).await;
+    let all = sent_ahead(&world).await;
+    assert!(all.iter().all(|run| run.contains("SKIPPED missed")), "beyond the window: {all:#?}");
+}

@@ -89,3 +89,44 @@ async fn an_end_in_the_past_is_refused() {
         assert_eq!((status, &answer["errors"][0]["field"]), (422, &json!("until")), "{until}");
     }
 }
+
+#[tokio::test]
+async fn a_repeated_put_leaves_a_pause_alone() {
+    let world = World::new().await;
+    let definition = json!({
+        "workflow_id": "w", "cron_expr": "*/10 * * * *", "catchup_policy": "fire_immediately",
+    });
+    let path = "/schedules/s";
+    world.ok("PUT", path, &definition).await;
+    let pause = json!({"note": "moving", "until": "2026-01-01T09:00:00Z"});
+    world.ok("POST", "/schedules/s/pause", &pause).await;
+    world.pass(Duration::hours(1)).await;
+    let changed = json!({"payload": {"new": true}});
+    let mut other = definition.clone();
+    other["payload"] = changed["payload"].clone();
+    for body in [&definition, &other, &definition] {
+        let diff = world.ok("PUT", "/schedules/s?dry_run=true", body).await;
+        let fields: Vec<_> =
+            diff["changes"].as_array().unwrap().iter().map(|c| &c["field"]).collect();
+        assert!(!fields.contains(&&json!("paused")), "{diff}");
+        let put = world.ok("PUT", path, body).await;
+        assert_eq!((&put["paused"], &put["status"]), (&json!(true), &json!("paused")));
+        assert_eq!(put["pause_note"], "moving");
+        assert_eq!(put["pause_until"], "2026-01-01T09:00:00Z");
+    }
+    world.pass(Duration::minutes(30)).await;
+    assert!(world.executor.launches().is_empty(), "nothing was caught up");
+
+    let mut resuming = definition.clone();
+    resuming["paused"] = json!(false);
+    resuming["catchup_policy"] = json!("none");
+    let put = world.ok("PUT", path, &resuming).await;
+    assert_eq!((&put["paused"], &put["pause_note"]), (&json!(false), &Value::Null));
+    let log = world.ok("GET", "/schedules/s/changes", &Value::Null).await;
+    assert_eq!(log["items"][0]["verb"], "resumed", "{log:#}");
+    resuming["enabled"] = json!(false);
+    resuming.as_object_mut().unwrap().remove("paused");
+    world.ok("PUT", path, &resuming).await;
+    let log = world.ok("GET", "/schedules/s/changes", &Value::Null).await;
+    assert_eq!(log["items"][0]["verb"], "paused", "{log:#}");
+}

@@ -272,7 +272,9 @@ fn lengths(text: &str) -> Vec<(String, usize)> {
         let name = code.strip_prefix(words)?.strip_prefix("fn ").filter(|_| is_function)?;
         let name = name.split(|c: char| !c.is_alphanumeric() && c != '_').next()?;
         let end = format!("{}}}", &line[..line.len() - code.len()]);
-        let below = lines[start..].iter().position(|line| *line == end)?;
+        let is_one_line = code.ends_with('}');
+        let below =
+            if is_one_line { 0 } else { lines[start..].iter().position(|line| *line == end)? };
         Some((name.to_owned(), below + 1))
     };
     lines.iter().enumerate().filter_map(length).collect()
@@ -280,8 +282,11 @@ fn lengths(text: &str) -> Vec<(String, usize)> {
 
 #[test]
 fn functions_are_measured() {
-    let text = "fn a() {\n    1\n}\n\nimpl X {\n    pub(crate) async fn b(\n        c: u8,\n    ) {\n    }\n}\n";
-    assert_eq!(lengths(text), [("a".to_owned(), 3), ("b".to_owned(), 4)]);
+    let text = "fn z() {}\n\nfn a() {\n    1\n}\n\nimpl X {\n    pub(crate) async fn b(\n        c: u8,\n    ) {\n    }\n}\n";
+    assert_eq!(
+        lengths(text),
+        [("z", 1), ("a", 3), ("b", 4)].map(|(name, lines)| (name.to_owned(), lines))
+    );
 }
 
 #[test]

@@ -92,7 +92,9 @@ async fn little_is_due_and_nobody_is_told() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hand_over_that_comes_twice_or_late_or_never_does_no_harm() {
-    let world = World::with(&[("TICK_SHARE", "100"), ("DUE_SHARDS", "2")]).await;
+    // Nothing is delivered for four minutes, and nothing is to be missed for that.
+    let grace = ("MISFIRE_GRACE_MS", "600000");
+    let world = World::with(&[("TICK_SHARE", "100"), ("DUE_SHARDS", "2"), grace]).await;
     crowd(&world, 300).await;
     let first = world.tick().await;
     let messages = world.handed_over().await;

@@ -79,6 +79,106 @@ async fn lambda_step_functions_and_eventbridge_targets_get_real_calls() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_target_is_taken_at_its_word() {
+    let world = World::new().await;
+    let target = json!({"kind": "http", "url": world.executor.url});
+    world.workflow("t", &json!({"target": target, "completion": "tracked"})).await;
+    let unknown = "the target answered with the unknown status \"shrug\"";
+    let words = [
+        ("ok", r#"{"status": "ok"}"#, ("SUCCESS", Value::Null, Value::Null)),
+        ("completed", r#"{"status": "Completed"}"#, ("SUCCESS", Value::Null, Value::Null)),
+        ("failed", r#"{"status": "failed"}"#, ("FAILED", json!("executor"), Value::Null)),
+        (
+            "error",
+            r#"{"status": "ERROR", "error": "no disk"}"#,
+            ("FAILED", json!("executor"), json!("no disk")),
+        ),
+        ("alone", r#""ERROR""#, ("FAILED", json!("executor"), Value::Null)),
+        ("unknown", r#"{"status": "shrug"}"#, ("FAILED", json!("launch_failed"), json!(unknown))),
+    ];
+    for (id, _, _) in &words {
+        let tracked = if *id == "failed" { "t" } else { "w" };
+        world.schedule(id, "0 1 0 * * *", &json!({"workflow_id": tracked})).await;
+    }
+    let answers = words.clone();
+    world.executor.answers(move |launch| {
+        let said = answers.iter().find(|(id, _, _)| launch.run_id.starts_with(&format!("{id}@")));
+        (200, said.unwrap().1.to_owned())
+    });
+    world.pass(Duration::minutes(5)).await;
+    assert_eq!(world.executor.launches().len(), words.len(), "none is asked again");
+    for (id, _, (status, reason, error)) in &words {
+        let run = &world.runs(id).await[0];
+        assert_eq!((&run["status"], &run["reason"]), (&json!(status), reason), "{id}");
+        assert_eq!(run["error"], *error, "{id}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_too_long_or_not_whole_is_no_success() {
+    let world = World::new().await;
+    world.executor.answers(|launch| {
+        let first = launch.body["metadata"]["attempt"] == 1;
+        match launch.run_id.starts_with("long") {
+            _ if !first && !launch.run_id.starts_with("never") => (200, "{}".to_owned()),
+            true => (200, "x".repeat(70_000)),
+            false => (200, r#"{"status": "fai"#.to_owned()),
+        }
+    });
+    for id in ["long", "cut", "never"] {
+        world.schedule(id, "0 1 0 * * *", &json!({"max_attempts": 3})).await;
+    }
+    world.pass(Duration::minutes(5)).await;
+    for id in ["long", "cut"] {
+        let run = &world.runs(id).await[0];
+        assert_eq!((&run["status"], &run["attempt"]), (&json!("SUCCESS"), &json!(2)), "{id}");
+    }
+    let run = &world.runs("never").await[0];
+    assert_eq!((&run["status"], &run["reason"]), (&json!("FAILED"), &json!("launch_failed")));
+    let error = run["error"].as_str().unwrap();
+    assert!(error.starts_with("the answer is not whole JSON"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_busy_target_is_asked_again_when_it_said() {
+    let world = World::new().await;
+    world.executor.answers_with(|launch| {
+        let attempt = launch.body["metadata"]["attempt"].as_u64().unwrap();
+        let id = launch.run_id.split('@').next().unwrap();
+        let date = "Thu, 01 Jan 2026 00:03:00 GMT";
+        match (id, attempt) {
+            ("seconds", 1) => (429, Some(("retry-after", "100".to_owned())), String::new()),
+            ("date", 1) => (503, Some(("retry-after", date.to_owned())), String::new()),
+            ("long" | "limited", 1) => {
+                (503, Some(("retry-after", "36000".to_owned())), String::new())
+            }
+            ("other", 1) => (500, Some(("retry-after", "100".to_owned())), String::new()),
+            ("once", _) => (503, Some(("retry-after", "1".to_owned())), String::new()),
+            _ => (200, None, String::new()),
+        }
+    });
+    let launched_after = [
+        ("seconds", json!({}), 100),
+        ("date", json!({}), 120),
+        ("long", json!({}), 900),
+        ("limited", json!({"max_runtime_s": 60}), 60),
+        ("other", json!({}), 2),
+        ("once", json!({"max_attempts": 1}), 0),
+    ];
+    for (id, more, _) in &launched_after {
+        world.schedule(id, "0 1 0 * * *", more).await;
+    }
+    world.pass(Duration::minutes(20)).await;
+    for (id, _, after_s) in &launched_after {
+        let run = &world.runs(id).await[0];
+        let drift_ms = run["drift_ms"].as_i64().unwrap();
+        assert_eq!(drift_ms / 1000, *after_s, "{id}: {run}");
+        let status = if *id == "once" { "FAILED" } else { "SUCCESS" };
+        assert_eq!(run["status"], status, "{id}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_bus_is_told_what_happens_to_runs_and_schedules() {
     let calls = Arc::new(Mutex::new(Vec::new()));
     let world = world_beside(calls.clone(), &[("EVENT_BUS", "ours")]).await;

@@ -161,8 +161,7 @@ async fn publish_demo(
     let newest = app.store.newest_workflow(&id).await.map_err(problem)?;
     let version = match newest {
         Some((_, newest)) if newest == workflow => return Ok(()),
-        Some((version, _)) => version + 1,
-        None => 1,
+        _ => app.store.next_version(&id).await.map_err(problem)?,
     };
     app.store.publish_workflow(&id, version, &workflow).await.map_err(problem)?;
     Ok(())

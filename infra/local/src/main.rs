@@ -2,6 +2,7 @@
 
 mod cli;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -27,11 +28,11 @@ enum Command {
     Cost(cli::cost::Cost),
     /// Print a token for the local API
     Token(cli::token::Token),
-    /// List, create and control schedules
+    /// List, create, edit and control schedules
     Schedules(cli::schedules::Schedules),
     /// List, show and watch runs
     Runs(cli::runs::Runs),
-    /// Show and publish workflow versions
+    /// List, show and publish workflow versions
     Workflows(cli::workflows::Workflows),
     /// Show what applying files of schedules would change
     Plan(cli::declared::Plan),
@@ -75,8 +76,10 @@ fn main() -> ExitCode {
         Command::Import(import) => import.run(),
         Command::Schema(schema) => schema.run(),
         Command::Completions { shell } => {
-            generate(shell, &mut Belfry::command(), "belfry", &mut std::io::stdout());
-            ExitCode::SUCCESS
+            // Into memory first: `generate` panics if a write fails.
+            let mut text = Vec::new();
+            generate(shell, &mut Belfry::command(), "belfry", &mut text);
+            cli::printed(std::io::stdout().write_all(&text).map(|()| ExitCode::SUCCESS))
         }
     }
 }

@@ -19,6 +19,8 @@ use belfry_sqs::Sqs;
 use belfry_time::Time;
 use dynoxide::Database;
 
+use crate::data;
+
 /// Where the services store their data.
 #[derive(Clone, Debug)]
 pub enum Storage {
@@ -99,9 +101,9 @@ impl Services {
         let (database, queues) = match storage {
             Storage::Memory => (Database::memory(), Sqs::memory(time)?),
             Storage::Folder(folder) => {
-                let path = folder.join("dynamodb.sqlite");
+                let path = folder.join(data::DYNAMODB);
                 let database = Database::new(&path.to_string_lossy());
-                (database, Sqs::open(&folder.join("sqs.sqlite"), time)?)
+                (database, Sqs::open(&folder.join(data::SQS), time)?)
             }
         };
         let database = database.map_err(|e| StartError::Database(e.to_string()))?;

@@ -1,5 +1,7 @@
 //! How stored records contain texts and JSON.
 
+use serde_json::Value;
+
 /// The most bytes that a run record keeps of a text from a target or an executor. The limit keeps
 /// the record within one write unit of DynamoDB.
 pub const MAX_TEXT: usize = 300;
@@ -11,6 +13,37 @@ pub fn cut(text: &str) -> String {
         end -= 1;
     }
     text[..end].to_owned()
+}
+
+/// How deep a user's JSON may be nested. Answers and the change log nest it deeper, and what reads
+/// them has limits too: serde_json stops at 128.
+pub const MAX_DEPTH: usize = 64;
+
+/// The message about JSON that is nested deeper than [`MAX_DEPTH`].
+pub fn too_deep() -> String {
+    format!("must be nested at most {MAX_DEPTH} deep")
+}
+
+/// Whether a value is nested at most [`MAX_DEPTH`] deep. A list or object without another one in it
+/// is nested once.
+///
+/// ```
+/// use serde_json::json;
+/// assert!(belfry_core::encoding::is_shallow(&json!({"a": [1]})));
+/// ```
+pub fn is_shallow(value: &Value) -> bool {
+    fn within(value: &Value, levels: usize) -> bool {
+        match value {
+            Value::Array(values) => {
+                levels > 0 && values.iter().all(|value| within(value, levels - 1))
+            }
+            Value::Object(fields) => {
+                levels > 0 && fields.values().all(|value| within(value, levels - 1))
+            }
+            _ => true,
+        }
+    }
+    within(value, MAX_DEPTH)
 }
 
 /// Serde for the user's JSON as one text. DynamoDB's own maps lose number formats and refuse deep
@@ -50,6 +83,32 @@ pub mod json_text {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn nesting_is_counted_in_lists_and_objects() {
+        let nested = |levels: usize| {
+            let wrap = |value, level| match level % 2 {
+                0 => json!([value, 1]),
+                _ => json!({"a": value}),
+            };
+            (0..levels).fold(json!(1), wrap)
+        };
+        assert!(is_shallow(&nested(MAX_DEPTH)));
+        assert!(!is_shallow(&nested(MAX_DEPTH + 1)));
+    }
+
+    #[test]
+    fn numbers_of_any_size_are_stored_as_they_were_sent() {
+        #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        struct Stored(#[serde(with = "json_text")] Value);
+        for text in ["18446744073709551616", "-170141183460469231731687303715884105729", "1.10"] {
+            let value: Value = serde_json::from_str(&format!("{{\"n\":{text}}}")).unwrap();
+            let stored: Stored =
+                serde_json::from_value(serde_json::to_value(Stored(value)).unwrap()).unwrap();
+            assert_eq!(stored.0.to_string(), format!("{{\"n\":{text}}}"));
+        }
+    }
 
     #[test]
     fn text_is_cut_between_characters() {

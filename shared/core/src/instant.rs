@@ -1,6 +1,6 @@
 //! Instants in UTC. Planned times are whole seconds, and observed times have milliseconds.
 
-use chrono::{DateTime, Datelike, SubsecRound, Timelike, Utc};
+use chrono::{DateTime, Datelike, SecondsFormat, SubsecRound, Timelike, Utc};
 
 /// An instant in UTC.
 pub type Instant = DateTime<Utc>;
@@ -35,6 +35,16 @@ pub fn text(instant: Instant) -> String {
     push(instant.minute(), ":");
     push(instant.second(), "Z");
     text
+}
+
+/// An observed time as text for API responses, always with milliseconds.
+///
+/// ```
+/// let observed = "2026-11-16T09:00:00Z".parse().unwrap();
+/// assert_eq!(belfry_core::instant::observed_text(observed), "2026-11-16T09:00:00.000Z");
+/// ```
+pub fn observed_text(instant: Instant) -> String {
+    instant.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 /// Reads what [`text`] wrote, and any other RFC 3339 time whose year in UTC has four digits. Texts
@@ -84,6 +94,40 @@ pub mod required {
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Instant, D::Error> {
         let text = String::deserialize(from)?;
         super::parse(&text).ok_or_else(|| serde::de::Error::custom("not an RFC 3339 time"))
+    }
+}
+
+/// Serde for observed instants in API responses: always with milliseconds, so that a reader finds
+/// one width.
+pub mod observed {
+    use super::Instant;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    /// Writes the instant with milliseconds.
+    pub fn serialize<S: Serializer>(at: &Instant, out: S) -> Result<S::Ok, S::Error> {
+        super::observed_text(*at).serialize(out)
+    }
+
+    /// Reads any RFC 3339 text.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Instant, D::Error> {
+        Instant::deserialize(from)
+    }
+
+    /// Does the same for an instant that may be missing.
+    pub mod optional {
+        use super::{Deserialize, Deserializer, Instant, Serialize, Serializer};
+
+        /// Writes the instant with milliseconds, or null.
+        pub fn serialize<S: Serializer>(at: &Option<Instant>, out: S) -> Result<S::Ok, S::Error> {
+            at.map(crate::instant::observed_text).serialize(out)
+        }
+
+        /// Reads any RFC 3339 text, or null.
+        pub fn deserialize<'de, D: Deserializer<'de>>(
+            from: D,
+        ) -> Result<Option<Instant>, D::Error> {
+            Option::<Instant>::deserialize(from)
+        }
     }
 }
 

@@ -171,6 +171,7 @@ fn kind(kind: Kind, words: &mut FieldWords) -> &'static str {
             words.max_bytes = Some(max);
             "json"
         }
+        Kind::Destination => "destination",
         Kind::RunStatus => {
             words.choices = terms::<run::Status>();
             "choice"
@@ -230,7 +231,8 @@ mod tests {
         assert_eq!(jitter["setting"], "DEFAULT_JITTER_MS");
         let paused = field("paused");
         assert_eq!(paused["aliases"], json!([{"name": "enabled", "opposite": true}]));
-        assert_eq!(field("max_runtime_s")["default_means"], "no limit");
+        assert_eq!(field("max_runtime_s")["setting"], "DEFAULT_MAX_RUNTIME_S");
+        assert_eq!(field("pause_after_failures")["default_means"], "never");
         assert_eq!(field("overlap_policy")["choices"][2]["word"], "queue");
         assert_eq!(field("revision")["read_only"], true);
         assert_eq!(field("workflow_id")["required"], true);

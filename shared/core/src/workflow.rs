@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::encoding::json_text;
-use crate::id::WorkflowId;
+use crate::encoding::{is_shallow, json_text, too_deep};
+use crate::id::{ScheduleId, WorkflowId};
 use crate::invalid::Invalid;
 
 /// One version of a workflow. A version never changes, so launchers cache it.
@@ -105,6 +105,26 @@ pub struct VersionView {
     pub completion: Completion,
 }
 
+/// A workflow by its newest version, and what uses it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "WorkflowSummary", deny_unknown_fields)]
+pub struct WorkflowSummary {
+    /// Name of the workflow.
+    pub workflow_id: WorkflowId,
+    /// Owner of the workflow; `*` if everybody may use it.
+    pub user_id: String,
+    /// Number of the newest version.
+    pub version: u32,
+    /// Where runs of the newest version are launched.
+    pub target: Target,
+    /// When a run of the newest version counts as done.
+    pub completion: Completion,
+    /// How many schedules use the workflow, whatever their version; counted up to 1000.
+    pub schedules: usize,
+    /// The first 20 of those that belong to the caller, by name.
+    pub used_by: Vec<ScheduleId>,
+}
+
 /// The owner of a workflow that everybody may use.
 pub const EVERYBODY: &str = "*";
 
@@ -114,9 +134,8 @@ pub const MAX_DEFINITION: usize = 350 * 1024;
 /// The longest address or name of a target, in bytes.
 const MAX_TEXT: usize = 2048;
 
-fn too_long() -> String {
-    format!("must be at most {MAX_TEXT} bytes")
-}
+/// The fields of a request that publishes a version. `user_id` is checked with the caller.
+const FIELDS: [&str; 4] = ["definition", "target", "completion", "user_id"];
 
 impl Workflow {
     /// The version as the API shows it.
@@ -137,8 +156,8 @@ impl Workflow {
         };
         let mut problems: Vec<Invalid> = fields
             .keys()
-            .filter(|key| !matches!(key.as_str(), "definition" | "target" | "completion"))
-            .map(|key| Invalid::new(key, "is not a field of a workflow version"))
+            .filter(|key| !FIELDS.contains(&key.as_str()))
+            .map(|key| Invalid::unknown(key, "is not a field of a workflow version"))
             .collect();
         let completion = match fields.get("completion") {
             None | Some(Value::Null) => Completion::default(),
@@ -148,17 +167,19 @@ impl Workflow {
             }),
         };
         let target = match fields.get("target") {
-            None | Some(Value::Null) => Err(Invalid::new("target", "is required")),
+            None | Some(Value::Null) => Err(vec![Invalid::required("target")]),
             Some(value) => Target::parse(value),
         };
+        if fields.get("definition").is_some_and(|definition| !is_shallow(definition)) {
+            problems.push(Invalid::new("definition", too_deep()));
+        }
         match target {
             Ok(target) if problems.is_empty() => {
                 let definition = fields.get("definition").cloned().unwrap_or(Value::Null);
                 Ok(Workflow { definition, target, completion })
             }
-            Ok(_) => Err(problems),
-            Err(problem) => {
-                problems.push(problem);
+            target => {
+                problems.extend(target.err().into_iter().flatten());
                 Err(problems)
             }
         }
@@ -166,40 +187,46 @@ impl Workflow {
 }
 
 impl Target {
-    fn parse(value: &Value) -> Result<Target, Invalid> {
+    fn parse(value: &Value) -> Result<Target, Vec<Invalid>> {
         let target: Target = serde_json::from_value(value.clone())
-            .map_err(|e| Invalid::new("target", crate::encoding::cut(&e.to_string())))?;
-        let (field, text) = match &target {
-            Target::Http { url } => ("target.url", url),
-            Target::Sqs { queue_url } => ("target.queue_url", queue_url),
-            Target::Lambda { function } => ("target.function", function),
-            Target::StepFunctions { state_machine_arn } => {
-                ("target.state_machine_arn", state_machine_arn)
+            .map_err(|e| vec![Invalid::new("target", crate::encoding::cut(&e.to_string()))])?;
+        let check = |(field, text): (&str, &str)| match text {
+            _ if text.is_empty() => Some(Invalid::new(field, "must not be empty")),
+            _ if text.len() > MAX_TEXT => {
+                Some(Invalid::new(field, format!("must be at most {MAX_TEXT} bytes")))
             }
-            Target::EventBridge { bus, source, detail_type } => {
-                if source.is_empty() || detail_type.is_empty() {
-                    return Err(Invalid::new("target", "must have a source and a detail_type"));
-                }
-                let texts = [("target.source", source), ("target.detail_type", detail_type)];
-                if let Some((field, _)) = texts.iter().find(|(_, text)| text.len() > MAX_TEXT) {
-                    return Err(Invalid::new(*field, too_long()));
-                }
-                ("target.bus", bus)
+            _ if field.ends_with("url") && !is_url(text) => {
+                Some(Invalid::new(field, "must be an http or https URL"))
             }
+            _ if field.ends_with("arn") && !text.starts_with("arn:") => {
+                Some(Invalid::new(field, "must be an ARN"))
+            }
+            _ => None,
         };
-        let is_url = text.starts_with("https://") || text.starts_with("http://");
-        match &target {
-            _ if text.is_empty() => Err(Invalid::new(field, "must not be empty")),
-            _ if text.len() > MAX_TEXT => Err(Invalid::new(field, too_long())),
-            Target::Http { .. } | Target::Sqs { .. } if !is_url => {
-                Err(Invalid::new(field, "must be an http or https URL"))
+        let problems: Vec<_> = target.texts().into_iter().filter_map(check).collect();
+        if problems.is_empty() { Ok(target) } else { Err(problems) }
+    }
+
+    /// Every text of the target with the name of its field.
+    fn texts(&self) -> Vec<(&'static str, &str)> {
+        match self {
+            Target::Http { url } => vec![("target.url", url)],
+            Target::Sqs { queue_url } => vec![("target.queue_url", queue_url)],
+            Target::Lambda { function } => vec![("target.function", function)],
+            Target::StepFunctions { state_machine_arn } => {
+                vec![("target.state_machine_arn", state_machine_arn)]
             }
-            Target::StepFunctions { .. } if !text.starts_with("arn:") => {
-                Err(Invalid::new(field, "must be an ARN"))
-            }
-            _ => Ok(target),
+            Target::EventBridge { bus, source, detail_type } => vec![
+                ("target.bus", bus),
+                ("target.source", source),
+                ("target.detail_type", detail_type),
+            ],
         }
     }
+}
+
+fn is_url(text: &str) -> bool {
+    text.starts_with("https://") || text.starts_with("http://")
 }
 
 #[cfg(test)]

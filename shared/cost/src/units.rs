@@ -65,7 +65,11 @@ impl Fire {
         let begin = Capacity::new(1.0 + spec + turn, 1.0 + slot);
         let (launch, report) = match completion {
             Completion::OnLaunch => (begin + Capacity::new(turn, 1.0 + slot), Capacity::default()),
-            Completion::Tracked => (begin, Capacity::new(3.0 + spec + turn, 1.0 + slot)),
+            // The acceptance of the target is one write more.
+            Completion::Tracked => {
+                let accepted = Capacity::new(0.0, 1.0);
+                (begin + accepted, Capacity::new(3.0 + spec + turn, 1.0 + slot))
+            }
         };
         let (tick, recovery) = (Capacity::new(0.5, 5.0), Capacity::new(1.5, 0.0));
         Fire { tick, launch, report, recovery }
@@ -77,7 +81,7 @@ impl Fire {
     /// use belfry_core::{schedule::Overlap, workflow::Completion};
     /// use belfry_cost::units::Fire;
     /// assert_eq!(Fire::of(Overlap::Allow, Completion::OnLaunch, 0).total().writes, 7.0);
-    /// assert_eq!(Fire::of(Overlap::Skip, Completion::Tracked, 0).total().writes, 9.0);
+    /// assert_eq!(Fire::of(Overlap::Skip, Completion::Tracked, 0).total().writes, 10.0);
     /// ```
     pub fn total(&self) -> Capacity {
         self.tick + self.launch + self.report + self.recovery
@@ -103,11 +107,18 @@ pub fn idle_recovery(shards: f64) -> Capacity {
 /// The SQS requests of a recovery without dead letters.
 pub const IDLE_RECOVERY_RECEIVES: f64 = 1.0;
 
-/// The daily check of a schedule with `fires` a day and a payload of `payload_bytes`.
+/// Runs that the daily check adds to the sums of their schedule by one write.
+pub const RUNS_ADDED: f64 = 100.0;
+
+/// The daily check of a schedule with `fires` a day and a payload of `payload_bytes`: schedule, ledger,
+/// sums, and the runs that are not in the sums, half of [`RUNS_ADDED`] on average. When they are added,
+/// at most once a day, they are read once more.
 pub fn check(fires: f64, payload_bytes: usize) -> Capacity {
     let spec = (payload_bytes + SPEC_BYTES).div_ceil(READ_UNIT_BYTES) as f64;
-    let runs = (fires * RUN_BYTES / READ_UNIT_BYTES as f64).ceil().max(1.0);
-    Capacity::new(3.0 + spec + runs, 0.0)
+    let units = |runs: f64| (runs * RUN_BYTES / READ_UNIT_BYTES as f64).ceil().max(1.0);
+    let uncounted = (units(RUNS_ADDED / 2.0 + fires) + 1.0) / 2.0;
+    let (times, added) = ((fires / RUNS_ADDED).min(1.0), units(RUNS_ADDED + fires));
+    Capacity::new(4.0 + spec + units(fires) + uncounted + times * added, times)
 }
 
 /// The SQS requests of a fire that shares no batch with others: send, receive, delete.
@@ -123,8 +134,8 @@ pub const SWEEP_BYTES: f64 = 120.0;
 /// The stored size of a schedule without its payload: the clock, the spec and the change log entry
 /// of its creation.
 pub const SCHEDULE_BYTES: f64 = 1_950.0;
-/// The size of a schedule in the due index and the owner index.
-pub const SCHEDULE_INDEX_BYTES: f64 = 200.0;
+/// The size of a schedule in the due index, the owner index and the workflow index.
+pub const SCHEDULE_INDEX_BYTES: f64 = 300.0;
 /// The bytes that DynamoDB adds to every item and to every index entry.
 pub const ITEM_OVERHEAD: f64 = 100.0;
 

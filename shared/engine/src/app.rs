@@ -21,7 +21,7 @@ use crate::cloud::targets::Targets;
 use crate::cloud::throttle::Gate;
 use crate::cloud::tick_queue::TickQueue;
 use crate::fault::Fault;
-use crate::metrics::{self, Metric, Sink, to_stdout};
+use crate::metrics::{self, Metric, Name, Sink, Tally, to_stdout};
 use crate::settings::{BadSetting, Settings};
 
 /// The services, the settings and the time that a use case works with.
@@ -42,6 +42,7 @@ pub struct App {
     pub time: Arc<dyn Time>,
     /// The sink for metric lines: standard output, unless a test replaces it.
     pub metrics: Sink,
+    tally: Tally,
     calls: AtomicU64,
     workflows: Mutex<Workflows>,
 }
@@ -78,6 +79,7 @@ impl App {
             settings,
             time,
             metrics: to_stdout,
+            tally: Tally::default(),
             calls: AtomicU64::new(0),
             workflows: Mutex::default(),
         }
@@ -105,9 +107,18 @@ impl App {
         format!("{}.{number}", self.time.now().timestamp_micros())
     }
 
-    /// Publishes metrics.
+    /// Publishes metrics, together with what was tallied.
     pub fn count(&self, metrics: &[Metric]) {
-        (self.metrics)(&metrics::line(&self.settings.deployment, metrics, self.now()));
+        let metrics: Vec<_> = metrics.iter().cloned().chain(self.tally.take()).collect();
+        for line in metrics::lines(&self.settings.deployment, &metrics, self.now()) {
+            (self.metrics)(&line);
+        }
+    }
+
+    /// Counts one event. It is published with the next metrics of this process, at the latest when
+    /// the invocation ends.
+    pub(crate) fn tally(&self, name: Name) {
+        self.tally.add(name);
     }
 
     /// Reads a workflow version through the cache, which is safe because a version never changes.

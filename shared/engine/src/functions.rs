@@ -14,6 +14,7 @@ use tracing::error;
 use crate::api::http;
 use crate::app::{App, reachable_from_environment};
 pub use crate::fault::Handled;
+use crate::fault::place_of;
 use crate::fires::emit::Report;
 use crate::{launcher, recovery, resource, tick};
 
@@ -33,7 +34,10 @@ pub async fn tick(app: &App, event: Value, deadline: Instant) -> Handled {
                 report.add(Box::pin(tick::take_over(app, work, app.now(), deadline)).await);
             }
             // Nothing is lost: the rule's next tick finds the work that this message named.
-            Err(problem) => error!(%problem, body, "hand-over dropped: unreadable message"),
+            Err(problem) => {
+                let problem = place_of(&problem);
+                error!(problem, bytes = body.len(), "hand-over dropped: unreadable message");
+            }
         }
     }
     let mut answer = told(&report);
@@ -87,6 +91,8 @@ pub async fn api(app: &App, event: Value) -> Handled {
         // method.
         Err(problem) => http::refuse_unreadable(&problem),
     };
+    // Other functions publish what they tallied with their own metrics; most requests have none.
+    app.count(&[]);
     Ok(serde_json::to_value(answer)?)
 }
 

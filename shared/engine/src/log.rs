@@ -15,9 +15,22 @@ where
     registry().with(lines.with_writer(writer).with_filter(levels(filter)))
 }
 
-/// What a filter lets through; one that cannot be read lets `info` through.
+/// Libraries that write whole requests and answers at level `trace`, and with them payloads and
+/// tokens.
+const TALKATIVE: [&str; 5] = ["aws_", "h2", "hyper", "lambda_runtime", "reqwest"];
+
+/// What a filter lets through; one that cannot be read lets `info` through. The `trace` lines of
+/// talkative libraries are let through only if the filter names the library.
 pub fn levels(filter: &str) -> Targets {
-    filter.parse().unwrap_or_else(|_| Targets::new().with_default(LevelFilter::INFO))
+    let levels: Targets =
+        filter.parse().unwrap_or_else(|_| Targets::new().with_default(LevelFilter::INFO));
+    if levels.default_level() != Some(LevelFilter::TRACE) {
+        return levels;
+    }
+    let is_named = |library: &str| levels.iter().any(|(target, _)| target.starts_with(library));
+    let capped = TALKATIVE.into_iter().filter(|library| !is_named(library));
+    let capped: Vec<_> = capped.map(|library| (library, LevelFilter::DEBUG)).collect();
+    levels.with_targets(capped)
 }
 
 /// Starts logging at the level that `RUST_LOG` names; `info` if it names none.

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use belfry_core::fire::plan::Horizon;
 use belfry_core::guard::access::is_user;
 use belfry_core::guard::network::Reachable;
+use belfry_core::guard::own::Own;
 use belfry_core::guard::quota::Quota;
 use belfry_core::recovery::Limits;
 use belfry_core::schedule::fields::bounds;
@@ -116,6 +117,7 @@ rows! {
     DEFAULT_OVERLAP_POLICY Some("skip"), "overlap policy of a schedule that names none";
     DEFAULT_CATCHUP_POLICY Some("none"), "catch-up policy of a schedule that names none";
     DEFAULT_JITTER_MS Some("0"), "jitter of a schedule that names none";
+    DEFAULT_MAX_RUNTIME_S Some("86400"), "seconds a tracked run may take if its schedule does not say; after that it is `FAILED`, reason `timeout`";
     ALLOWED_TIMEZONES Some(""), "time zones that schedules may use, separated by commas; empty allows all";
     ALLOWED_TARGET_NETWORKS Some(""), "networks besides the public internet in which HTTP targets may be, separated by commas, such as `10.0.0.0/8`; plain http is allowed in these networks only; empty allows none";
     CREATE_RATE_PER_MINUTE Some("300"), "schedules an owner may create in a minute; after a minute without any, as many at once";
@@ -142,6 +144,7 @@ impl Settings {
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Settings, Vec<BadSetting>> {
         let mut reader = Reader { lookup, problems: Vec::new() };
         let (least, most) = bounds("jitter_ms").unwrap_or_default();
+        let max_runtime_s = reader.number("DEFAULT_MAX_RUNTIME_S", 1, 31_536_000);
         let settings = Settings {
             deployment: reader.text("DEPLOYMENT"),
             schedules_table: reader.text("SCHEDULES_TABLE"),
@@ -162,6 +165,7 @@ impl Settings {
                 catchup_policy: reader.choice("DEFAULT_CATCHUP_POLICY", Catchup::None),
                 jitter_ms: reader.number("DEFAULT_JITTER_MS", least as u32, most as u32),
                 launch_attempts: reader.number("LAUNCH_MAX_ATTEMPTS", 1, 100),
+                max_runtime_s,
                 allowed_zones: reader.list("ALLOWED_TIMEZONES"),
             },
             quota: Quota {
@@ -173,6 +177,7 @@ impl Settings {
                 lost_after: Duration::seconds(reader.number("LOST_AFTER_S", 60, 86_400)),
                 max_attempts: reader.number("RECOVERY_MAX_ATTEMPTS", 0, 100),
                 max_age: Duration::seconds(reader.number("RECOVERY_MAX_AGE_S", 60, 31_536_000)),
+                max_runtime: Duration::seconds(i64::from(max_runtime_s)),
             },
             reachable: Reachable { allowed: reader.networks("ALLOWED_TARGET_NETWORKS") },
             launch_lease: Duration::seconds(reader.number("LAUNCH_LEASE_S", 1, 900)),
@@ -192,7 +197,20 @@ impl Settings {
     }
 }
 
+/// The functions, by the ends of their names: the template names them after the deployment.
+const FUNCTIONS: [&str; 5] = ["tick", "launcher", "recovery", "api", "resource"];
+
 impl Settings {
+    /// The parts of this deployment, which are no targets.
+    pub fn own(&self) -> Own {
+        let queues = [&self.launch_queue_url, &self.tick_queue_url, &self.dead_letter_queue_url];
+        Own {
+            queues: queues.map(Clone::clone).to_vec(),
+            functions: FUNCTIONS.map(|name| format!("{}-{name}", self.deployment)).to_vec(),
+            bus: self.event_bus.clone(),
+        }
+    }
+
     /// The addresses that HTTP targets may have, even if other settings are invalid. A value that
     /// cannot be read allows no networks.
     pub fn reachable(lookup: impl Fn(&str) -> Option<String>) -> Reachable {
@@ -266,53 +284,4 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_problem_is_reported_at_once() {
-        let problems = Settings::read(|name| match name {
-            "DUE_SHARDS" => Some("many".to_owned()),
-            "DEFAULT_OVERLAP_POLICY" => Some("maybe".to_owned()),
-            "SIGNING_KEY" => Some("short".to_owned()),
-            "ALLOWED_TARGET_NETWORKS" => Some("10.0.0.0/8, home".to_owned()),
-            _ => None,
-        })
-        .unwrap_err();
-        let mut names: Vec<_> = problems.iter().map(|p| p.name).collect();
-        names.sort_unstable();
-        assert_eq!(
-            names,
-            [
-                "ALLOWED_TARGET_NETWORKS",
-                "DEAD_LETTER_QUEUE_URL",
-                "DEFAULT_OVERLAP_POLICY",
-                "DUE_SHARDS",
-                "LAUNCH_QUEUE_URL",
-                "RUNS_TABLE",
-                "SCHEDULES_TABLE",
-                "SIGNING_KEY",
-                "WORKFLOWS_TABLE",
-            ]
-        );
-    }
-
-    #[test]
-    fn the_defaults_are_usable() {
-        let required = |name: &str| {
-            let row = ROWS.iter().find(|row| row.name == name)?;
-            row.default.is_none().then(|| "a text of some length".to_owned())
-        };
-        Settings::read(required).unwrap();
-    }
-
-    #[test]
-    fn the_documentation_lists_every_setting() {
-        let page = include_str!("../../../docs/settings.md");
-        for row in ROWS {
-            let default = row.default.map_or("required".to_owned(), |d| format!("`{d}`"));
-            let line = format!("| `{}` | {} | {} |", row.name, default, row.meaning);
-            assert!(page.contains(&line), "docs/settings.md lacks: {line}");
-        }
-    }
-}
+mod tests;

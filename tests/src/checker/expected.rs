@@ -59,7 +59,11 @@ fn judge_reason(history: &History, schedule: &Schedule, run: &Run, found: &mut V
         schedule.changes.iter().any(|change| change.from <= until && wanted(change))
     };
     let is_right = match (run.status.as_str(), reason) {
-        ("SKIPPED", "missed") => run.enqueued_at - run.run_at >= rules.grace - rules.skew * 2,
+        // By the tick, when it recorded the fire, or by the launcher that a fire sent ahead reached
+        // too late.
+        ("SKIPPED", "missed") => {
+            run.finished_at.unwrap_or(run.enqueued_at) - run.run_at >= rules.grace - rules.skew * 2
+        }
         ("SKIPPED", "overlap") => {
             schedule.changes.iter().flat_map(|c| &c.definition).any(|d| d.overlap_policy != "allow")
         }

@@ -20,6 +20,8 @@ pub struct History {
     pub executions: Vec<Execution>,
     /// Every state a run's record went through, in order. Empty if the records were not watched.
     pub records: Vec<Record>,
+    /// Runs that had no record when a message with their name was sent.
+    pub sent_early: Vec<String>,
 }
 
 /// What the deployment promises, and the disturbances around it.
@@ -31,6 +33,10 @@ pub struct Rules {
     pub grace: Duration,
     /// How long a claim holds.
     pub lease: Duration,
+    /// How long a tracked run may take at most, whatever its schedule says.
+    pub runtime: Duration,
+    /// When the last disturbance was over.
+    pub calm_at: Instant,
     /// Fires later than this are not judged, because their time has not come.
     pub until: Instant,
 }

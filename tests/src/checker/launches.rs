@@ -11,7 +11,7 @@ pub(super) fn judge(history: &History, schedule: &Schedule, found: &mut Vec<Viol
             blame(found, Kind::Duplicate, format!("{}: several keys", of_run[0].run_id));
         }
         for pair in of_run.windows(2) {
-            if !was_needed(history, pair[0], pair[1]) {
+            if !was_needed(pair[0]) {
                 let what = format!(
                     "{}: fence {} at {} accepted, fence {} at {} again",
                     pair[0].run_id, pair[0].fence, pair[0].at, pair[1].fence, pair[1].at
@@ -31,18 +31,11 @@ pub(super) fn judge(history: &History, schedule: &Schedule, found: &mut Vec<Viol
     }
 }
 
-/// Whether a second call for a run was unavoidable: the first did not get through, its caller had
-/// trouble afterwards, or the run is tracked and its message came again after the lease.
-fn was_needed(history: &History, first: &Call, second: &Call) -> bool {
-    let claims = history
-        .records
-        .iter()
-        .filter(|record| record.run_id == first.run_id && record.attempt == first.fence);
-    // A launcher that is throttled for a while makes its call long after its lease began.
-    let claimed_at = claims.filter_map(|record| record.claimed_at).min().unwrap_or(first.at);
-    let lease_is_over = second.at - claimed_at >= history.rules.lease - history.rules.skew * 2;
+/// Whether a second call for a run was unavoidable: the first did not get through, or its caller had
+/// trouble before it could record the answer.
+fn was_needed(first: &Call) -> bool {
     match first.answer {
         Answer::Refused | Answer::Lost | Answer::AcceptedThenTrouble => true,
-        Answer::Accepted => first.tracked && lease_is_over,
+        Answer::Accepted => false,
     }
 }

@@ -1,14 +1,17 @@
-//! A record moves forward: an ended run does not begin again, and a claim is not taken from its
-//! holder.
+//! A record comes before its message and moves forward: an ended run does not begin again, and a
+//! claim is not taken from its holder.
 
 use std::collections::BTreeMap;
 
 use chrono::Duration;
 
-use super::history::{History, Record, Schedule, is_over, schedule_of};
+use super::history::{Call, History, Record, Schedule, is_over, schedule_of};
 use super::{Kind, Violation, blame};
 
 pub(super) fn judge(history: &History, schedule: &Schedule, found: &mut Vec<Violation>) {
+    for run_id in history.sent_early.iter().filter(|id| schedule_of(id) == schedule.id) {
+        blame(found, Kind::Record, format!("{run_id}: sent before it was recorded"));
+    }
     let mut last: BTreeMap<&str, &Record> = BTreeMap::new();
     for record in history.records.iter().filter(|r| schedule_of(&r.run_id) == schedule.id) {
         let before = last.get(record.run_id.as_str()).copied();
@@ -25,6 +28,9 @@ pub(super) fn judge(history: &History, schedule: &Schedule, found: &mut Vec<Viol
             let risen = is_over(&before.status)
                 && !before.cancelled
                 && (record.status != before.status || record.attempt != before.attempt);
+            if before.status == "STARTED" && record.status == "SUCCESS" {
+                judge_end(history, record, found);
+            }
             if taken || risen {
                 let what = format!(
                     "{}: {} {} at {} became {} {} at {}",
@@ -39,6 +45,18 @@ pub(super) fn judge(history: &History, schedule: &Schedule, found: &mut Vec<Viol
                 blame(found, Kind::Record, what);
             }
         }
+    }
+}
+
+/// A launcher ends a run as successful only after its own call, not after that of an earlier claim.
+/// The end of a tracked run is its executor's.
+fn judge_end(history: &History, end: &Record, found: &mut Vec<Violation>) {
+    let mut calls = history.calls.iter().filter(|call| call.run_id == end.run_id);
+    let is_its = |call: &Call| call.tracked || (call.fence == end.attempt && call.until <= end.at);
+    if !calls.any(is_its) {
+        let what =
+            format!("{}: ended at {} before the call of fence {}", end.run_id, end.at, end.attempt);
+        blame(found, Kind::Record, what);
     }
 }
 

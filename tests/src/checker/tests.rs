@@ -72,10 +72,19 @@ fn history() -> History {
         skew: Duration::zero(),
         grace: Duration::minutes(2),
         lease: Duration::minutes(1),
+        runtime: Duration::minutes(5),
+        calm_at: at("00:00:00"),
         until: at("00:10:00"),
     };
     let calls = fires.map(call).to_vec();
-    History { rules, schedules: vec![schedule], calls, executions: Vec::new(), records: Vec::new() }
+    History {
+        rules,
+        schedules: vec![schedule],
+        calls,
+        executions: Vec::new(),
+        records: Vec::new(),
+        sent_early: Vec::new(),
+    }
 }
 
 #[track_caller]
@@ -99,21 +108,20 @@ fn a_fire_without_a_record_is_lost() {
 }
 
 #[test]
-fn a_tracked_run_is_launched_again_when_its_lease_expired() {
+fn an_accepted_run_is_not_launched_again() {
     let mut history = history();
     history.calls[1].tracked = true;
-    history.calls.push(Call { at: at("00:02:45"), fence: 2, ..call("00:02:00") });
+    history.calls.push(Call { at: at("00:09:00"), fence: 2, ..call("00:02:00") });
     check(&history, &[Kind::Duplicate]);
-    // It was claimed some time before its launcher's call got through.
-    history.records.push(Record {
-        at: at("00:01:45"),
-        run_id: history.calls[1].run_id.clone(),
-        status: "STARTED".to_owned(),
-        attempt: 1,
-        claimed_at: Some(at("00:01:45")),
-        cancelled: false,
-    });
+    history.calls[1].answer = Answer::AcceptedThenTrouble;
     check(&history, &[]);
+}
+
+#[test]
+fn a_record_comes_before_its_message() {
+    let mut history = history();
+    history.sent_early.push(history.schedules[0].runs[1].run_id.clone());
+    check(&history, &[Kind::Record]);
 }
 
 #[test]
@@ -141,6 +149,20 @@ fn two_at_once_are_one_too_many() {
     let (from, to) = (at("00:01:00"), Some(at("00:02:10")));
     history.executions = vec![Execution { run_id: run("00:01:00").run_id, from, to }];
     check(&history, &[Kind::Overlap]);
+}
+
+#[test]
+fn a_run_that_is_not_reported_ends_within_its_bound() {
+    let mut history = history();
+    let from = at("00:02:00");
+    history.executions = vec![Execution { run_id: run("00:02:00").run_id, from, to: None }];
+    check(&history, &[]);
+    let late = Some(from + history.rules.runtime + Duration::minutes(11));
+    history.schedules[0].runs[1].finished_at = late;
+    check(&history, &[Kind::Unended]);
+    // While calls fail, recovery may need longer.
+    history.rules.calm_at = at("00:08:00");
+    check(&history, &[]);
 }
 
 #[test]

@@ -39,6 +39,8 @@ pub(super) struct User {
     schedule: Schedule,
     /// Whether the schedule's overlap policy is ever changed.
     fickle: bool,
+    /// How long its tracked runs may take; `None`: as long as the deployment allows.
+    max_runtime_s: Option<u32>,
 }
 
 impl User {
@@ -57,9 +59,10 @@ impl User {
             payload: 0,
         };
         let fickle = dice.chance(2000);
+        let max_runtime_s = dice.pick(&[None, Some(240)]);
         drop(dice);
         let schedule = Schedule { id: format!("s{number}"), ..Schedule::default() };
-        User { sim, apis, workflow, definition, schedule, fickle }
+        User { sim, apis, workflow, definition, schedule, fickle, max_runtime_s }
     }
 
     /// Creates the schedule, and uses it until `until`.
@@ -116,8 +119,8 @@ impl User {
             "jitter_ms": definition.jitter_ms,
             "payload": {"n": definition.payload},
         });
-        if self.workflow.ends_with(TRACKED) {
-            body["max_runtime_s"] = json!(240);
+        if let Some(seconds) = self.max_runtime_s.filter(|_| self.workflow.ends_with(TRACKED)) {
+            body["max_runtime_s"] = json!(seconds);
         }
         self.change("PUT", &path, &body, Some(definition)).await;
     }

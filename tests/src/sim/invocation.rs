@@ -44,6 +44,11 @@ impl Invocation {
         self.put_off.lock().unwrap().push(put);
     }
 
+    /// All puts that were kept.
+    pub(super) fn all_puts(&self) -> Vec<Value> {
+        std::mem::take(&mut *self.put_off.lock().unwrap())
+    }
+
     /// The puts of a schedule that were kept.
     pub(super) fn puts_of(&self, schedule: &str) -> Vec<Value> {
         let mut kept = self.put_off.lock().unwrap();

@@ -88,7 +88,9 @@ pub(super) async fn live(
     }
     let (calls, executions) = sim.executor().history();
     let records = sim.records().clone();
-    History { rules: Rules { until, ..rules }, schedules: lived, calls, executions, records }
+    let sent_early = sim.sent_early.lock().unwrap().clone();
+    let rules = Rules { until, calm_at, ..rules };
+    History { rules, schedules: lived, calls, executions, records, sent_early }
 }
 
 /// Stops the faults, and lets the system finish.

@@ -26,6 +26,7 @@ use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
 use belfry_core::instant::Instant;
 use belfry_engine::app::App;
+use belfry_engine::cloud::message::{self, Named};
 use belfry_engine::cloud::store::tables;
 use belfry_engine::metrics;
 use belfry_engine::settings::Settings;
@@ -38,7 +39,7 @@ use tokio::sync::mpsc;
 
 use crate::checker::{self, History, Record, Rules, Violation};
 use crate::dice::Dice;
-use crate::embedded::{RUNS, SCHEDULES};
+use crate::embedded::{self, RUNS, SCHEDULES};
 use clock::SimTime;
 use executor::Executor;
 use faults::Faults;
@@ -82,6 +83,7 @@ struct Sim {
     begun: mpsc::UnboundedSender<String>,
     mutation: Option<Mutation>,
     known: Mutex<BTreeMap<String, (Instant, Value)>>,
+    sent_early: Mutex<Vec<String>>,
     numbers: AtomicU64,
     trace: Option<Mutex<Vec<String>>>,
 }
@@ -105,7 +107,7 @@ async fn live(seed: u64, mutation: Option<Mutation>, traced: bool) -> Outcome {
     let time = SimTime::starting(began_at);
     let faults = Faults::draw(&mut dice, began_at, began_at + Duration::minutes(25));
     let skew_ms = dice.pick(&[0, 300, 3_000]);
-    let settings = draw_settings(&mut dice, seed);
+    let settings = draw_settings(&mut dice, seed, mutation);
     let max_receives = dice.pick(&[4, 20]);
     let (begun, work) = mpsc::unbounded_channel();
     let sim = Arc::new(Sim {
@@ -120,6 +122,7 @@ async fn live(seed: u64, mutation: Option<Mutation>, traced: bool) -> Outcome {
         begun,
         mutation,
         known: Mutex::default(),
+        sent_early: Mutex::default(),
         numbers: AtomicU64::new(0),
         trace: traced.then(Mutex::default),
     });
@@ -143,6 +146,8 @@ async fn live(seed: u64, mutation: Option<Mutation>, traced: bool) -> Outcome {
         skew: Duration::milliseconds(skew_ms),
         grace: settings.horizon.grace,
         lease: settings.launch_lease,
+        runtime: settings.recovery.max_runtime,
+        calm_at: began_at,
         until: began_at,
     };
     let history = life::live(&sim, &apps, work, rules).await;
@@ -163,11 +168,15 @@ fn machine() -> Value {
     json!({"kind": "step_functions", "state_machine_arn": "arn:aws:states:us-east-1:1:stateMachine:run"})
 }
 
-fn draw_settings(dice: &mut Dice, seed: u64) -> Settings {
+fn draw_settings(dice: &mut Dice, seed: u64, mutation: Option<Mutation>) -> Settings {
     // In every other life the share is so small that ticks hand over almost everything.
     let (tick_queue_url, tick_share) = match seed % 2 {
         0 => (queue::queue_url(TICK_QUEUE), "1"),
         _ => (String::new(), "10000"),
+    };
+    let max_runtime_s = match mutation {
+        Some(Mutation::NoDefaultRuntime) => "31536000",
+        _ => "300",
     };
     let given = [
         ("TICK_QUEUE_URL", tick_queue_url),
@@ -180,6 +189,7 @@ fn draw_settings(dice: &mut Dice, seed: u64) -> Settings {
         ("SIGNING_KEY", "a key for simulated lives".to_owned()),
         ("DUE_SHARDS", "2".to_owned()),
         ("RECOVERY_MAX_AGE_S", "2700".to_owned()),
+        ("DEFAULT_MAX_RUNTIME_S", max_runtime_s.to_owned()),
         ("LOST_AFTER_S", dice.pick(&["60", "300"]).to_owned()),
         ("MAX_CATCHUP_PER_TICK", dice.pick(&["2", "100"]).to_owned()),
     ];
@@ -270,6 +280,21 @@ impl Sim {
 
     fn next_number(&self) -> u64 {
         self.numbers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Notes the runs of a message that have no record when it is sent.
+    fn note_sent(&self, entry: &Value) {
+        let body = entry["MessageBody"].as_str().unwrap_or_default();
+        let Ok(named) = message::read::<Named>(body) else { return };
+        for Named { run_id } in named {
+            let key = json!({
+                "schedule_id": {"S": run_id.schedule_id.as_str()},
+                "run_at": {"S": run_id.sort_key()},
+            });
+            if embedded::item(&self.database, RUNS, &key).is_null() {
+                self.sent_early.lock().unwrap().push(run_id.to_string());
+            }
+        }
     }
 
     fn note_record(&self, item: &Value, now: Instant) {

@@ -25,6 +25,7 @@ pub(super) async fn send(sim: &Sim, body: &Value) -> Reply {
     let mut failed = Vec::new();
     let (mut good, mut lost, mut again) = (Vec::new(), Vec::new(), Vec::new());
     for entry in body["Entries"].as_array().into_iter().flatten() {
+        sim.note_sent(entry);
         let mut entry = entry.clone();
         let mut dice = sim.dice();
         let mut faults = sim.faults();

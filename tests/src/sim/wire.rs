@@ -20,6 +20,12 @@ use super::{Sim, index, queue, trace};
 use crate::embedded::{self, RUNS};
 use crate::line::answer;
 
+/// Shorter than Lambda's time limit, and longer than a message is invisible: by then another
+/// launcher has the run.
+const LONGEST_HOLD: Duration = Duration::seconds(110);
+/// Shorter than a call to an executor usually takes.
+const HOLD_STEP_MS: i64 = 5;
+
 /// The HTTP client of every SDK client in a simulated life.
 #[derive(Clone)]
 pub(super) struct Wire(pub(super) Arc<Sim>);
@@ -143,8 +149,10 @@ impl Sim {
         match (asked.service, who) {
             (Service::Executor, Some(who)) => self.execute(asked, who, heard).await,
             (Service::Executor, None) => panic!("only invocations launch"),
-            (Service::Sqs, Some(_)) if asked.operation == "SendMessageBatch" => {
-                queue::send(self, &asked.body).await
+            (Service::Sqs, Some(who)) if asked.operation == "SendMessageBatch" => {
+                let reply = queue::send(self, &asked.body).await;
+                self.catch_up_on(who.all_puts(), who).await;
+                reply
             }
             (Service::Sqs, _) => self.sqs(&asked.operation, &asked.body).await,
             (Service::DynamoDb, who) => self.dynamodb(asked, who).await,
@@ -167,12 +175,24 @@ impl Sim {
             None if asked.operation == "BatchExecuteStatement" => {
                 return self.statements(&body, who);
             }
-            // Mutations are defined for calls, so each statement is shown to them as its call.
+            Some(mutation)
+                if asked.operation == "BatchExecuteStatement" && mutation.is_of_statements() =>
+            {
+                return self.weakened(&body, mutation, who).await;
+            }
+            // The other mutations are defined for calls, so each statement is shown to them as its
+            // call.
             Some(_) if asked.operation == "BatchExecuteStatement" => {
                 let code = "com.amazonaws.dynamodb.v20120810#AccessDeniedException";
                 return Reply { status: 400, body: json!({"__type": code, "message": "no"}) };
             }
             Some(mutation) if mutation.swallows(by_api, &body) => {
+                return Reply { status: 200, body: json!({}) };
+            }
+            Some(Mutation::SendBeforePut)
+                if who.function == Function::Tick && body["Item"]["status"]["S"] == "ENQUEUED" =>
+            {
+                who.put_off(body);
                 return Reply { status: 200, body: json!({}) };
             }
             Some(Mutation::AdvanceBeforePut) if who.function == Function::Tick => {
@@ -183,18 +203,7 @@ impl Sim {
                 let reply = self.write(&asked.operation, &body);
                 if mutation::is_advance(&body) && reply.status == 200 {
                     let schedule = body["Key"]["schedule_id"]["S"].as_str().unwrap_or_default();
-                    for put in who.puts_of(schedule) {
-                        pass(2).await;
-                        // It is a call like any other, at which the tick may die.
-                        let fate = {
-                            let mut dice = self.dice();
-                            self.faults().fate(&mut dice, self.now())
-                        };
-                        if fate == Fate::DeathBefore {
-                            return who.die().await;
-                        }
-                        self.write("PutItem", &put);
-                    }
+                    self.catch_up_on(who.puts_of(schedule), who).await;
                 }
                 return reply;
             }
@@ -203,10 +212,80 @@ impl Sim {
             {
                 return self.remembered(&body);
             }
-            Some(mutation) => mutation.weaken(&mut body),
+            Some(mutation) => {
+                self.be_late(mutation.delays(&body), who, &body).await;
+                mutation.weaken(&mut body);
+            }
             None => {}
         }
         self.write(&asked.operation, &body)
+    }
+
+    /// Executes puts that were kept. Each is a call like any other, at which the function may die.
+    async fn catch_up_on(&self, puts: Vec<Value>, who: &Invocation) {
+        for put in puts {
+            pass(2).await;
+            let fate = {
+                let mut dice = self.dice();
+                self.faults().fate(&mut dice, self.now())
+            };
+            if fate == Fate::DeathBefore {
+                return who.die().await;
+            }
+            self.write("PutItem", &put);
+        }
+    }
+
+    /// Waits for up to `most` milliseconds, which is no fault of the function.
+    async fn be_late(&self, most: i64, who: &Invocation, body: &Value) {
+        if most > 0 {
+            self.executor().trouble(who, body);
+            let late = self.dice().between(0, most);
+            pass(late).await;
+        }
+    }
+
+    /// A batch of statements without their conditions.
+    async fn weakened(&self, body: &Value, mutation: Mutation, who: &Invocation) -> Reply {
+        let mut body = body.clone();
+        let keys = embedded::statements(&body);
+        self.be_overtaken(mutation, &body, &keys, who).await;
+        let statements = body["Statements"].as_array_mut().into_iter().flatten();
+        statements.for_each(|statement| mutation.weaken_statement(statement));
+        if mutation == Mutation::PutStatementWithoutCondition {
+            // PartiQL's INSERT has its condition built in: what it would find is taken away.
+            for (table, key) in keys.iter().filter(|_| is_insert(&body)) {
+                let delete = json!({"TableName": table, "Key": key});
+                let deleted = embedded::dynamodb(&self.database, "DeleteItem", &delete);
+                assert!(deleted.is_ok(), "{deleted:?}");
+            }
+        }
+        self.write("BatchExecuteStatement", &body)
+    }
+
+    /// Holds statements back until another function has written what one of them overwrites, but
+    /// not for so long that the function is stopped. A condition matters only then.
+    async fn be_overtaken(
+        &self,
+        mutation: Mutation,
+        batch: &Value,
+        keys: &[(String, Value)],
+        who: &Invocation,
+    ) {
+        let all = batch["Statements"].as_array().into_iter().flatten().zip(keys);
+        let held: Vec<_> =
+            all.filter_map(|(it, key)| Some((mutation.overwrites(it)?, key))).collect();
+        if held.is_empty() {
+            return;
+        }
+        self.executor().trouble(who, batch);
+        let latest = self.now() + LONGEST_HOLD;
+        let is_overtaken = |((name, seen), (table, key)): &((&str, &Value), &(String, Value))| {
+            embedded::item(&self.database, table, key)[*name] != **seen
+        };
+        while self.now() < latest && !held.iter().any(is_overtaken) {
+            pass(HOLD_STEP_MS).await;
+        }
     }
 
     /// A batch of statements, of which some fail alone: before they are executed, or after.
@@ -290,6 +369,10 @@ impl Sim {
         known.insert(body.to_string(), (now, reply.body.clone()));
         reply
     }
+}
+
+fn is_insert(batch: &Value) -> bool {
+    batch["Statements"][0]["Statement"].as_str().is_some_and(|text| text.starts_with("INSERT "))
 }
 
 fn throttled(asked: &Asked) -> Reply {

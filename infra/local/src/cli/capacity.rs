@@ -6,7 +6,7 @@ use belfry_cost::capacity::{AWS, Forecast, Load, forecast, shards_for};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{fail, print_json, print_line, table};
+use super::{print_json, print_line, printed, table};
 
 /// Burst sizes shown when `--fires` is not given.
 const BURSTS: [u64; 4] = [1_000, 10_000, 100_000, 1_000_000];
@@ -54,15 +54,12 @@ impl Capacity {
     pub(crate) fn run(self) -> ExitCode {
         let bursts = self.fires.map_or(BURSTS.to_vec(), |fires| vec![fires]);
         let all: Vec<_> = bursts.into_iter().map(|fires| self.forecast(fires)).collect();
-        let printed = if self.json {
+        let done = if self.json {
             print_json(&Value::Array(all.iter().map(|(load, it)| as_json(load, it)).collect()))
         } else {
             self.print(&all)
         };
-        match printed {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(problem) => fail(&problem.to_string()),
-        }
+        printed(done.map(|()| ExitCode::SUCCESS))
     }
 
     fn forecast(&self, fires: u64) -> (Load, Forecast) {

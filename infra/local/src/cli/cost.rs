@@ -11,7 +11,7 @@ use belfry_cost::prices::{Prices, REGION};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::{fail, print_json, read_json};
+use super::{fail, print_json, printed, read_json};
 
 /// Estimates a month's AWS bill from counted units and a dated price table.
 #[derive(Args)]
@@ -94,16 +94,11 @@ impl Cost {
         };
         let load = self.load();
         let bill = load.bill(&prices);
-        let printed = match self.json {
+        let done = match self.json {
             true => print_json(&json!({"load": load, "bill": bill, "prices": prices})),
             false => print(&mut io::stdout().lock(), &load, &bill, &prices),
         };
-        match printed {
-            Ok(()) => ExitCode::SUCCESS,
-            // A closed pipe is not a failure: a reader such as `head` stops when it has enough.
-            Err(problem) if problem.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-            Err(problem) => fail(&problem.to_string()),
-        }
+        printed(done.map(|()| ExitCode::SUCCESS))
     }
 
     fn read_prices(&self) -> Result<Prices, String> {

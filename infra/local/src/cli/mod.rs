@@ -1,10 +1,13 @@
 //! The subcommands of `belfry`, and what several of them need.
 
+mod bulk;
 pub(crate) mod capacity;
 mod client;
 pub(crate) mod cost;
 pub(crate) mod declared;
+mod definition;
 pub(crate) mod dev;
+mod history;
 pub(crate) mod preview;
 pub(crate) mod runs;
 pub(crate) mod schedules;
@@ -19,10 +22,32 @@ use std::process::ExitCode;
 use serde_json::Value;
 
 /// Prints an error and returns the exit code of a failure.
-#[expect(clippy::print_stderr, reason = "a command's errors belong on standard error")]
 fn fail(problem: &str) -> ExitCode {
-    eprintln!("belfry: {problem}");
+    complain(&format!("belfry: {problem}"));
     ExitCode::FAILURE
+}
+
+/// Prints a line on standard error. A closed standard error is ignored: there is no other place for the line.
+fn complain(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// The exit code of a command that prints. A closed pipe is not a failure: a reader such as `head`
+/// stops when it has enough.
+pub(crate) fn printed(done: io::Result<ExitCode>) -> ExitCode {
+    match done {
+        Ok(code) => code,
+        Err(problem) if problem.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(problem) => fail(&problem.to_string()),
+    }
+}
+
+/// Goes on although the output is closed: work that has begun is finished.
+fn unread_is_fine(done: io::Result<()>) -> io::Result<()> {
+    match done {
+        Err(problem) if problem.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        done => done,
+    }
 }
 
 fn print_json(value: &Value) -> io::Result<()> {

@@ -11,7 +11,7 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::fail;
+use super::{fail, printed};
 
 /// A limit on the fires shown for one expression.
 const MAX_COUNT: usize = 10_000;
@@ -76,12 +76,7 @@ impl Preview {
     pub(crate) fn run(self) -> ExitCode {
         let now = SystemTime.now();
         let answered = if self.stdin { answer_lines(now) } else { self.answer_one(now) };
-        match answered {
-            Ok(code) => code,
-            // A closed pipe is not a failure: a reader such as `head` stops when it has enough.
-            Err(problem) if problem.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-            Err(problem) => fail(&problem.to_string()),
-        }
+        printed(answered)
     }
 
     fn answer_one(self, now: Instant) -> io::Result<ExitCode> {

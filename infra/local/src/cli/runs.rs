@@ -8,9 +8,9 @@ use belfry_core::id::RunId;
 use belfry_core::run::Status;
 use belfry_core::run::view::RunView;
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::client::{Api, Connection, Done, Failure, read};
+use super::client::{Answer, Api, Connection, Done, Listing};
 use super::print_json;
 use super::table::{plain, print, print_fields, shown};
 
@@ -75,10 +75,12 @@ async fn carry_out(api: Api, command: Command) -> Done {
     match command {
         Command::List { schedule_id, status, from, to, limit } => {
             let query = [("status", status), ("from", from), ("to", to)];
-            let runs = api.all(&["schedules", &schedule_id, "runs"], &query, limit).await?;
-            list(&api, runs)?;
+            let path = ["schedules", &schedule_id, "runs"];
+            let runs = api.all::<RunView>(&path, &query, Some(limit)).await?;
+            runs.tell_rest();
+            list(&api, &runs)?;
         }
-        Command::Get { run_id } => show(&api, api.get(&["runs", &run_id], &[]).await?)?,
+        Command::Get { run_id } => show(&api, &api.get(&["runs", &run_id], &[]).await?)?,
         Command::Watch { id, count, every_ms } => {
             let every = Duration::from_millis(every_ms);
             return match id.contains('@') {
@@ -90,11 +92,11 @@ async fn carry_out(api: Api, command: Command) -> Done {
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(api: &Api, runs: Vec<Value>) -> Result<(), Failure> {
+fn list(api: &Api, runs: &Listing<RunView>) -> std::io::Result<()> {
     if api.json {
-        return Ok(print_json(&json!({"items": runs}))?);
+        return runs.print_json();
     }
-    let row = |run: RunView| {
+    let row = |Answer { view: run, .. }: &Answer<RunView>| {
         vec![
             shown(&run.run_id),
             shown(&run.status),
@@ -105,16 +107,15 @@ fn list(api: &Api, runs: Vec<Value>) -> Result<(), Failure> {
             shown(&run.error),
         ]
     };
-    let rows: Result<Vec<_>, _> = runs.into_iter().map(|run| read(run).map(row)).collect();
-    print(&["run", "status", "reason", "trigger", "attempt", "drift ms", "error"], &rows?)?;
-    Ok(())
+    let rows: Vec<_> = runs.items.iter().map(row).collect();
+    print(&["run", "status", "reason", "trigger", "attempt", "drift ms", "error"], &rows)
 }
 
-pub(crate) fn show(api: &Api, answer: Value) -> Result<(), Failure> {
+pub(crate) fn show(api: &Api, answer: &Answer<RunView>) -> std::io::Result<()> {
     if api.json {
-        return Ok(print_json(&answer)?);
+        return print_json(&answer.json);
     }
-    let run: RunView = read(answer)?;
+    let run = &answer.view;
     print_fields(&[
         ("run_id", shown(&run.run_id)),
         ("status", shown(&run.status)),
@@ -131,17 +132,16 @@ pub(crate) fn show(api: &Api, answer: Value) -> Result<(), Failure> {
         ("error", shown(&run.error)),
         ("blocked_by", shown(&run.blocked_by)),
         ("idempotency_key", shown(&run.idempotency_key)),
-    ])?;
-    Ok(())
+    ])
 }
 
 /// Waits until a run has ended.
 async fn wait_for(api: &Api, id: &str, every: Duration) -> Done {
     loop {
-        let answer = api.get(&["runs", id], &[]).await?;
-        let RunView { status, .. } = read(answer.clone())?;
+        let run = api.get::<RunView>(&["runs", id], &[]).await?;
+        let status = run.view.status;
         if status.is_terminal() {
-            show(api, answer)?;
+            show(api, &run)?;
             let good = status == Status::Success;
             return Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
@@ -154,14 +154,14 @@ async fn watch(api: &Api, schedule: &str, count: Option<usize>, every: Duration)
     let mut known: Option<HashMap<RunId, Status>> = None;
     let mut ended = 0;
     loop {
-        let answers = api.all(&["schedules", schedule, "runs"], &[], WATCHED).await?;
+        let path = ["schedules", schedule, "runs"];
+        let newest = api.all::<RunView>(&path, &[], Some(WATCHED)).await?;
         let mut seen = HashMap::new();
-        for answer in answers.into_iter().rev() {
-            let run: RunView = read(answer.clone())?;
+        for Answer { json, view: run } in newest.items.into_iter().rev() {
             // What is planned ahead has not happened yet, and what was over before is no news.
             let is_new = |known: &HashMap<_, _>| known.get(&run.run_id) != Some(&run.status);
             if run.status != Status::Enqueued && known.as_ref().is_some_and(is_new) {
-                line(api, &answer, &run)?;
+                line(api, &json, &run)?;
                 ended += usize::from(run.status.is_terminal());
             }
             seen.insert(run.run_id, run.status);
@@ -174,9 +174,9 @@ async fn watch(api: &Api, schedule: &str, count: Option<usize>, every: Duration)
     }
 }
 
-fn line(api: &Api, answer: &Value, run: &RunView) -> std::io::Result<()> {
+fn line(api: &Api, json: &Value, run: &RunView) -> std::io::Result<()> {
     if api.json {
-        return print_json(answer);
+        return print_json(json);
     }
     let words = [shown(&run.run_id), shown(&run.status), shown(&run.reason), shown(&run.error)];
     super::print_line(plain(&words.join("  ")).trim_end())

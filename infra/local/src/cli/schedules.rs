@@ -1,19 +1,22 @@
-//! `belfry schedules`: lists, shows, creates and controls schedules over the API.
+//! `belfry schedules`: lists, shows, creates, edits and controls schedules over the API.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use belfry_core::schedule::fields::choices;
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use belfry_core::schedule::change::Difference;
+use belfry_core::schedule::warning::Warning;
 use clap::{Args, Subcommand};
 use reqwest::Method;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::client::{Api, Connection, Done};
-use super::table::{print, print_fields, shown};
-use super::{fail, json_text, print_json, read_json};
+use super::bulk::Bulk;
+use super::client::{Answer, Api, Connection, Done, With};
+use super::definition::{Create, Edit, words_of};
+use super::history::{Backfill, Backfills, Changes, Ledger};
+use super::table::{plain, print, print_fields, shown};
+use super::{fail, json_text, print_json, print_line};
 
-/// Lists, shows, creates and controls schedules over the API.
+/// Lists, shows, creates, edits and controls schedules over the API.
 #[derive(Args)]
 pub(crate) struct Schedules {
     #[command(flatten)]
@@ -33,6 +36,8 @@ enum Command {
     },
     /// Create a schedule
     Create(Create),
+    /// Change fields of a schedule
+    Edit(Edit),
     /// Pause a schedule
     Pause {
         /// Id of the schedule
@@ -40,6 +45,9 @@ enum Command {
         /// Reason, kept with the schedule
         #[arg(long)]
         note: Option<String>,
+        /// End of the pause (RFC 3339); until a resume if not given
+        #[arg(long, value_name = "TIME")]
+        until: Option<String>,
     },
     /// Resume a schedule
     Resume {
@@ -49,6 +57,8 @@ enum Command {
         #[arg(long, value_name = "POLICY", value_parser = words_of("catchup_policy"))]
         catchup: Option<String>,
     },
+    /// Pause or resume all schedules with a tag or of a workflow
+    Bulk(Bulk),
     /// Run a schedule now
     Trigger {
         /// Id of the schedule
@@ -60,6 +70,14 @@ enum Command {
         #[arg(long)]
         key: Option<String>,
     },
+    /// Run the fires of a past time range
+    Backfill(Backfill),
+    /// List the backfills of a schedule, or show or cancel one
+    Backfills(Backfills),
+    /// Compare the fires a schedule should have had with its runs
+    Ledger(Ledger),
+    /// List the changes of a schedule, newest first
+    Changes(Changes),
     /// Delete a schedule; its history stays until it expires
     Delete {
         /// Id of the schedule
@@ -75,194 +93,198 @@ struct List {
     /// Only schedules of this workflow
     #[arg(long, value_name = "ID")]
     workflow: Option<String>,
-    /// Only schedules with this tag (KEY), or with this tag and value (KEY=VALUE)
+    /// Only schedules with this tag (KEY), or with this tag and value (KEY:VALUE)
     #[arg(long, value_name = "TAG[:VALUE]")]
     tag: Option<String>,
     /// Only schedules of this owner, for admins; * for all owners
     #[arg(long, value_name = "USER")]
     user: Option<String>,
-    /// Maximum number of schedules
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    limit: usize,
-}
-
-#[derive(Args)]
-struct Create {
-    /// Id of the schedule; generated if not given
-    schedule_id: Option<String>,
-    /// Read the definition from a file, or from standard input with -
-    #[arg(long, value_name = "FILE")]
-    file: Option<PathBuf>,
-    /// Id of the workflow to launch
-    #[arg(long, value_name = "ID", required_unless_present = "file")]
-    workflow: Option<String>,
-    /// Version of the workflow; default the newest
+    /// Maximum number of schedules; all if not given
     #[arg(long, value_name = "N")]
-    version: Option<u32>,
-    /// Cron expression, such as '0 9 * * MON-FRI'
-    #[arg(long, value_name = "EXPR", required_unless_present = "file")]
-    cron: Option<String>,
-    /// IANA time zone; default UTC
-    #[arg(long, value_name = "ZONE")]
-    tz: Option<String>,
-    /// Payload of every run
-    #[arg(long, value_name = "JSON", value_parser = json_text)]
-    payload: Option<Value>,
-    /// Display name
-    #[arg(long)]
-    name: Option<String>,
-    /// Tag, may be repeated
-    #[arg(long = "tag", value_name = "KEY=VALUE", value_parser = tag)]
-    tags: Vec<(String, String)>,
-    /// Overlap policy: what happens to a fire while an earlier run is going
-    #[arg(long, value_name = "POLICY", value_parser = words_of("overlap_policy"))]
-    overlap: Option<String>,
-    /// Catch-up policy: what happens to missed fires
-    #[arg(long, value_name = "POLICY", value_parser = words_of("catchup_policy"))]
-    catchup: Option<String>,
-    /// Create the schedule paused
-    #[arg(long)]
-    paused: bool,
+    limit: Option<usize>,
 }
 
-/// Takes the words of a field of a schedule, and explains them in the help.
-fn words_of(field: &str) -> PossibleValuesParser {
-    let values = choices(field).into_iter();
-    values.map(|term| PossibleValue::new(term.word).help(term.meaning)).collect::<Vec<_>>().into()
+/// A schedule as the API shows it. The fields without a default are in every answer: they tell a
+/// schedule from anything else.
+#[derive(Deserialize)]
+pub(crate) struct ScheduleView {
+    schedule_id: String,
+    user_id: String,
+    status: String,
+    workflow_id: String,
+    version: u32,
+    revision: u64,
+    timezone: String,
+    overlap_policy: String,
+    catchup_policy: String,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    cron_expr: Option<String>,
+    #[serde(default)]
+    cron_description: Option<String>,
+    #[serde(default)]
+    next_run_at: Option<String>,
+    #[serde(default)]
+    next_runs: Vec<String>,
+    #[serde(default)]
+    pause_note: Option<String>,
+    #[serde(default)]
+    pause_until: Option<String>,
+    #[serde(default)]
+    payload: Value,
+    #[serde(default)]
+    last_status: Option<String>,
+    #[serde(default)]
+    warnings: Vec<Warning>,
+}
+
+/// What an edit would change.
+#[derive(Deserialize)]
+struct DiffView {
+    changes: Vec<Difference>,
+    runs_per_month: f64,
 }
 
 impl Schedules {
     pub(crate) fn run(self) -> ExitCode {
-        let command = match self.command {
+        let connection = self.connection;
+        match self.command {
             Command::Create(create) => match create.body() {
-                Ok(body) => return self.connection.run(|api| make(api, body)),
-                Err(problem) => return fail(&problem),
+                Ok(body) => connection.run(|api| make(api, body)),
+                Err(problem) => fail(&problem),
             },
-            command => command,
-        };
-        self.connection.run(|api| carry_out(api, command))
+            Command::Edit(mut edit) => match edit.body() {
+                Ok(body) => connection.run(|api| change(api, edit, body)),
+                Err(problem) => fail(&problem),
+            },
+            Command::List(wanted) => connection.run(|api| list(api, wanted)),
+            Command::Bulk(bulk) => connection.run(|api| bulk.run(api)),
+            Command::Backfill(backfill) => connection.run(|api| backfill.run(api)),
+            Command::Backfills(backfills) => connection.run(|api| backfills.run(api)),
+            Command::Ledger(ledger) => connection.run(|api| ledger.run(api)),
+            Command::Changes(changes) => connection.run(|api| changes.run(api)),
+            command => connection.run(|api| control(api, command)),
+        }
     }
 }
 
-async fn carry_out(api: Api, command: Command) -> Done {
+/// Carries out a command on one schedule.
+async fn control(api: Api, command: Command) -> Done {
     match command {
-        Command::List(wanted) => return list(&api, wanted).await,
-        // `run` handled it before connecting, because the body comes from a file.
-        Command::Create(_) => {}
         Command::Get { schedule_id } => {
-            show(&api, &api.get(&["schedules", &schedule_id], &[]).await?)?;
+            show(&api, api.get(&["schedules", &schedule_id], &[]).await?)?;
         }
-        Command::Pause { schedule_id, note } => {
-            let body = json!({"note": note});
-            show(&api, &api.post(&["schedules", &schedule_id, "pause"], &body).await?)?;
+        Command::Pause { schedule_id, note, until } => {
+            let body = json!({"note": note, "until": until});
+            show(&api, api.post(&["schedules", &schedule_id, "pause"], &body).await?)?;
         }
         Command::Resume { schedule_id, catchup } => {
             let body = json!({"catchup": catchup});
-            show(&api, &api.post(&["schedules", &schedule_id, "resume"], &body).await?)?;
+            show(&api, api.post(&["schedules", &schedule_id, "resume"], &body).await?)?;
         }
         Command::Trigger { schedule_id, payload, key } => {
             let body = payload.map_or(json!({}), |payload| json!({"payload": payload}));
+            let header = key.as_deref().map(|key| ("Idempotency-Key", key));
+            let with = With { header, body: Some(&body), ..With::default() };
             let path = ["schedules", &schedule_id, "trigger"];
-            let run = api.ask(Method::POST, &path, &[], Some(&body), key.as_deref()).await?;
-            super::runs::show(&api, run)?;
+            super::runs::show(&api, &api.ask(Method::POST, &path, with).await?)?;
         }
         Command::Delete { schedule_id } => {
-            api.ask(Method::DELETE, &["schedules", &schedule_id], &[], None, None).await?;
+            api.delete(&["schedules", &schedule_id]).await?;
             if !api.json {
                 print_fields(&[("deleted", schedule_id)])?;
             }
         }
+        // `run` handles the others.
+        _ => {}
     }
     Ok(ExitCode::SUCCESS)
 }
 
 async fn make(api: Api, body: Value) -> Done {
-    show(&api, &api.post(&["schedules"], &body).await?)?;
+    show(&api, api.post(&["schedules"], &body).await?)?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn list(api: &Api, wanted: List) -> Done {
+async fn change(api: Api, edit: Edit, body: Value) -> Done {
+    let path = ["schedules", &edit.schedule_id];
+    let revision = edit.revision.map(|revision| format!("\"{revision}\""));
+    let header = revision.as_deref().map(|revision| ("If-Match", revision));
+    let query = [("dry_run", edit.dry_run.then(|| "true".to_owned()))];
+    let with = With { query: &query, header, body: Some(&body) };
+    if !edit.dry_run {
+        show(&api, api.ask(Method::PATCH, &path, with).await?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let diff = api.ask::<DiffView>(Method::PATCH, &path, with).await?;
+    if api.json {
+        print_json(&diff.json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if diff.view.changes.is_empty() {
+        print_line("nothing would change")?;
+    }
+    for Difference { field, old, new } in &diff.view.changes {
+        print_line(&plain(&format!("{field}: {old} -> {new}")))?;
+    }
+    print_line(&format!("{:.0} runs a month", diff.view.runs_per_month))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn list(api: Api, wanted: List) -> Done {
     let query = [
         ("status", wanted.status),
         ("workflow_id", wanted.workflow),
         ("tag", wanted.tag),
         ("user_id", wanted.user),
     ];
-    let items = api.all(&["schedules"], &query, wanted.limit).await?;
+    let list = api.all::<ScheduleView>(&["schedules"], &query, wanted.limit).await?;
+    list.tell_rest();
     if api.json {
-        print_json(&json!({"items": items}))?;
+        list.print_json()?;
         return Ok(ExitCode::SUCCESS);
     }
-    let fields =
-        ["schedule_id", "status", "next_run_at", "cron_expr", "timezone", "workflow_id", "name"];
-    let rows: Vec<_> =
-        items.iter().map(|item| fields.iter().map(|f| shown(&item[*f])).collect()).collect();
+    let row = |item: &Answer<ScheduleView>| {
+        let it = &item.view;
+        vec![
+            it.schedule_id.clone(),
+            it.status.clone(),
+            shown(&it.next_run_at),
+            shown(&it.cron_expr),
+            it.timezone.clone(),
+            it.workflow_id.clone(),
+            shown(&it.name),
+        ]
+    };
+    let rows: Vec<_> = list.items.iter().map(row).collect();
     print(&["schedule", "status", "next run", "cron", "zone", "workflow", "name"], &rows)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(api: &Api, schedule: &Value) -> std::io::Result<()> {
+fn show(api: &Api, schedule: Answer<ScheduleView>) -> std::io::Result<()> {
     if api.json {
-        return print_json(schedule);
+        return print_json(&schedule.json);
     }
-    let text = |field: &str| shown(&schedule[field]);
-    let warnings = schedule["warnings"].as_array().into_iter().flatten();
-    let warnings: Vec<_> = warnings.map(|warning| shown(&warning["message"])).collect();
-    let runs = schedule["next_runs"].as_array().into_iter().flatten();
-    let runs: Vec<_> = runs.map(shown).collect();
+    let it = schedule.view;
+    let warnings: Vec<_> = it.warnings.into_iter().map(|warning| warning.message).collect();
     print_fields(&[
-        ("schedule", text("schedule_id")),
-        ("name", text("name")),
-        ("owner", text("user_id")),
-        ("status", text("status")),
-        ("note", text("pause_note")),
-        ("cron", text("cron_expr")),
-        ("zone", text("timezone")),
-        ("meaning", text("cron_description")),
-        ("next runs", runs.join(" ")),
-        ("workflow", format!("{} version {}", text("workflow_id"), text("version"))),
-        ("overlap", text("overlap_policy")),
-        ("catch-up", text("catchup_policy")),
-        ("payload", text("payload")),
-        ("last", text("last_status")),
-        ("revision", text("revision")),
+        ("schedule", it.schedule_id),
+        ("name", shown(&it.name)),
+        ("owner", it.user_id),
+        ("status", it.status),
+        ("note", shown(&it.pause_note)),
+        ("until", shown(&it.pause_until)),
+        ("cron", shown(&it.cron_expr)),
+        ("zone", it.timezone),
+        ("meaning", shown(&it.cron_description)),
+        ("next runs", it.next_runs.join(" ")),
+        ("workflow", format!("{} version {}", it.workflow_id, it.version)),
+        ("overlap", it.overlap_policy),
+        ("catch-up", it.catchup_policy),
+        ("payload", shown(&it.payload)),
+        ("last", shown(&it.last_status)),
+        ("revision", it.revision.to_string()),
         ("warnings", warnings.join("; ")),
     ])
-}
-
-impl Create {
-    fn body(self) -> Result<Value, String> {
-        let mut body = match &self.file {
-            Some(file) => read_json(file)?,
-            None => json!({}),
-        };
-        let Some(fields) = body.as_object_mut() else {
-            return Err("the definition is not a JSON object".to_owned());
-        };
-        let tags: Option<serde_json::Map<_, _>> = (!self.tags.is_empty())
-            .then(|| self.tags.into_iter().map(|(key, value)| (key, json!(value))).collect());
-        for (field, value) in [
-            ("schedule_id", self.schedule_id.map(Value::from)),
-            ("workflow_id", self.workflow.map(Value::from)),
-            ("version", self.version.map(Value::from)),
-            ("cron_expr", self.cron.map(Value::from)),
-            ("timezone", self.tz.map(Value::from)),
-            ("payload", self.payload),
-            ("name", self.name.map(Value::from)),
-            ("tags", tags.map(Value::from)),
-            ("overlap_policy", self.overlap.map(Value::from)),
-            ("catchup_policy", self.catchup.map(Value::from)),
-            ("paused", self.paused.then_some(Value::Bool(true))),
-        ] {
-            if let Some(value) = value {
-                fields.insert(field.to_owned(), value);
-            }
-        }
-        Ok(body)
-    }
-}
-
-fn tag(text: &str) -> Result<(String, String), String> {
-    let (key, value) = text.split_once('=').ok_or("must be KEY=VALUE")?;
-    Ok((key.to_owned(), value.to_owned()))
 }

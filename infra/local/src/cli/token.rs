@@ -1,17 +1,16 @@
 //! `belfry token`: a token for the API of this machine.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use belfry_core::guard::access::Scope;
-use belfry_local::data::issuer_of_folder;
+use belfry_local::data::{has_token_key, issuer_of_folder};
 use belfry_local::tokens::{LOCAL_USER, TTL, all_scopes};
 use belfry_time::{SystemTime, Time};
 use chrono::Duration;
 use clap::Args;
 
-use super::fail;
+use super::{fail, print_line, printed};
 
 /// Prints a token that the gateway of `belfry dev` accepts, signed with the key in its data folder.
 #[derive(Args)]
@@ -29,19 +28,27 @@ pub(crate) struct Token {
     /// How long the token is valid, such as 90s, 15m, 12h or 30d
     #[arg(long, value_name = "TIME", value_parser = duration)]
     ttl: Option<Duration>,
+    /// Make the key if the folder has none, for a system that starts later
+    #[arg(long)]
+    new_key: bool,
 }
 
 impl Token {
     pub(crate) fn run(self) -> ExitCode {
         let scope = if self.scope.is_empty() { all_scopes() } else { self.scope.join(" ") };
+        // A key made here by mistake signs tokens that no running system takes.
+        if !self.new_key && !has_token_key(&self.data) {
+            return fail(&format!(
+                "{} has no token key: name the data folder of a system with --data, or make a key \
+                 with --new-key",
+                self.data.display()
+            ));
+        }
         let token = issuer_of_folder(&self.data).and_then(|issuer| {
             issuer.issue(&self.sub, &scope, self.ttl.unwrap_or(TTL), SystemTime.now())
         });
         match token {
-            Ok(token) => match writeln!(std::io::stdout(), "{token}") {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(problem) => fail(&problem.to_string()),
-            },
+            Ok(token) => printed(print_line(&token).map(|()| ExitCode::SUCCESS)),
             Err(problem) => fail(&problem.to_string()),
         }
     }

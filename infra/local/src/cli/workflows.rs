@@ -1,18 +1,20 @@
-//! `belfry workflows`: shows and publishes workflow versions over the API.
+//! `belfry workflows`: lists, shows and publishes workflow versions over the API.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use belfry_core::workflow::WorkflowView;
+use belfry_core::id::WorkflowId;
+use belfry_core::workflow::{Completion, WorkflowView};
 use clap::{Args, Subcommand};
 use reqwest::Method;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::client::{Api, Connection, Done, read};
-use super::table::{print_fields, shown};
+use super::client::{Answer, Api, Connection, Done, With};
+use super::table::{print, print_fields, shown};
 use super::{fail, json_text, print_json, read_json};
 
-/// Shows and publishes workflow versions over the API.
+/// Lists, shows and publishes workflow versions over the API.
 #[derive(Args)]
 pub(crate) struct Workflows {
     #[command(flatten)]
@@ -23,6 +25,14 @@ pub(crate) struct Workflows {
 
 #[derive(Subcommand)]
 enum Command {
+    /// List workflows with their newest version, or the versions of one, newest first
+    List {
+        /// Id of a workflow, to list its versions
+        workflow_id: Option<String>,
+        /// Maximum number of lines; all if not given
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
+    },
     /// Show a version of a workflow
     Get {
         /// Id of the workflow
@@ -54,9 +64,24 @@ struct Publish {
     tracked: bool,
 }
 
+/// A workflow with its newest version, or a version of one.
+#[derive(Deserialize)]
+struct Listed {
+    workflow_id: WorkflowId,
+    version: u32,
+    target: Value,
+    completion: Completion,
+    /// How many schedules use the workflow; not told of a single version.
+    #[serde(default)]
+    schedules: Option<u64>,
+}
+
 impl Workflows {
     pub(crate) fn run(self) -> ExitCode {
         match self.command {
+            Command::List { workflow_id, limit } => {
+                self.connection.run(|api| list(api, workflow_id, limit))
+            }
             Command::Get { workflow_id, version } => {
                 self.connection.run(|api| get(api, workflow_id, version))
             }
@@ -70,6 +95,32 @@ impl Workflows {
     }
 }
 
+async fn list(api: Api, id: Option<String>, limit: Option<usize>) -> Done {
+    let path = match &id {
+        Some(id) => vec!["workflows", id, "versions"],
+        None => vec!["workflows"],
+    };
+    let list = api.all::<Listed>(&path, &[], limit).await?;
+    list.tell_rest();
+    if api.json {
+        list.print_json()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let row = |item: &Answer<Listed>| {
+        let it = &item.view;
+        vec![
+            shown(&it.workflow_id),
+            it.version.to_string(),
+            shown(&it.schedules),
+            shown(&it.completion),
+            shown(&it.target),
+        ]
+    };
+    let rows: Vec<_> = list.items.iter().map(row).collect();
+    print(&["workflow", "version", "schedules", "completion", "target"], &rows)?;
+    Ok(ExitCode::SUCCESS)
+}
+
 async fn get(api: Api, id: String, version: u32) -> Done {
     let path = ["workflows", &id, "versions", &version.to_string()];
     show(&api, api.get(&path, &[]).await?)
@@ -77,15 +128,16 @@ async fn get(api: Api, id: String, version: u32) -> Done {
 
 async fn put(api: Api, id: String, version: u32, body: Value) -> Done {
     let path = ["workflows", &id, "versions", &version.to_string()];
-    show(&api, api.ask(Method::PUT, &path, &[], Some(&body), None).await?)
+    let with = With { body: Some(&body), ..With::default() };
+    show(&api, api.ask(Method::PUT, &path, with).await?)
 }
 
-fn show(api: &Api, answer: Value) -> Done {
+fn show(api: &Api, answer: Answer<WorkflowView>) -> Done {
     if api.json {
-        print_json(&answer)?;
+        print_json(&answer.json)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let workflow: WorkflowView = read(answer)?;
+    let workflow = answer.view;
     print_fields(&[
         ("workflow_id", shown(&workflow.workflow_id)),
         ("version", shown(&workflow.version)),

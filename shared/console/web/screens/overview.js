@@ -17,6 +17,8 @@ import { status, why } from "../words.js";
 const EVERY_MS = 10_000;
 /** A run that starts later than this is not on time. */
 const ON_TIME_MS = 1000;
+/** Figures that are older than this say how old they are. */
+const FRESH_MS = 60_000;
 
 export function overview(main, { signal }) {
   put(main, waiting());
@@ -37,7 +39,11 @@ function screen(found, stats) {
   return [
     found.truncated &&
       notes("mind", [
-        "There are more schedules than this page reads: the figures cover some only.",
+        "There are too many fires to count them all: the figures cover some only.",
+      ]),
+    Date.now() - Date.parse(found.as_of) > FRESH_MS &&
+      notes("mind", [
+        `There are many schedules: most figures are as of ${moment(found.as_of)}. Their number, what is failing and the failures are of now.`,
       ]),
     facts(found, stats),
     day(found),
@@ -52,7 +58,8 @@ function facts({ due_now, due_next_24h, recovery }, { schedules, runs }) {
   return h(
     "dl",
     { class: "sheet facts" },
-    fact("Schedules", schedules.total, statuses.join(", ")),
+    fact("Schedules", schedules.total.toLocaleString("en"), statuses.join(", ")),
+    fact("Failing", schedules.failing, "their newest run failed"),
     fact("Due now", due_now, "past their time, not launched"),
     fact("Next 24 hours", sum(due_next_24h).toLocaleString("en"), "fires"),
     fact(

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chrono::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,7 +17,7 @@ use crate::encoding::json_text;
 use crate::id::{Cause, RunId, ScheduleId};
 use crate::instant::{self, Instant};
 use crate::run::Status;
-use crate::schedule::Timing;
+use crate::schedule::{Clock, Timing};
 
 /// The most fires of one backfill. More fires need several backfills.
 pub const MAX_FIRES: usize = 10_000;
@@ -46,7 +47,7 @@ pub struct Backfill {
     pub order: Order,
     /// The most runs of this backfill at the same time.
     pub max_concurrent: u32,
-    /// Whether fires that already ran on schedule run again.
+    /// Whether fires run again that already ran, on schedule or in another backfill.
     pub rerun: bool,
     /// The payload of its runs, instead of the schedule's payload.
     #[serde(default, with = "json_text::optional", skip_serializing_if = "Option::is_none")]
@@ -63,7 +64,7 @@ pub struct Backfill {
     pub total: u64,
     /// The number of fires that are handled so far, in order.
     pub position: u64,
-    /// How many of the handled fires had already run on schedule.
+    /// How many of the handled fires were left out, because they ran without this backfill.
     pub already_ran: u64,
     /// The number of ended runs for each terminal status.
     #[serde(default)]
@@ -117,13 +118,13 @@ pub struct BackfillView {
     pub order: Order,
     /// How many runs may go at once.
     pub max_concurrent: u32,
-    /// Whether fires that ran at their time run again.
+    /// Whether fires run again that ran at their time or in another backfill.
     pub rerun: bool,
     /// Whether the backfill goes on.
     pub state: State,
     /// Number of fires in the range.
     pub fires: u64,
-    /// Fires left out because they ran at their time.
+    /// Fires left out because they ran at their time or in another backfill.
     pub already_ran: u64,
     /// Runs of this backfill that succeeded.
     pub succeeded: u64,
@@ -131,11 +132,13 @@ pub struct BackfillView {
     pub failed: u64,
     /// Runs of this backfill that were not launched.
     pub skipped: u64,
-    /// Fires not looked at yet.
+    /// Fires not looked at yet; a cancelled backfill leaves them out.
     pub remaining: u64,
     /// Runs of this backfill that are under way.
     pub active: Vec<RunId>,
     /// When the backfill was asked for.
+    #[serde(with = "instant::observed")]
+    #[schemars(with = "Instant")]
     pub created_at: Instant,
     /// User who asked for the backfill.
     pub created_by: String,
@@ -151,10 +154,13 @@ pub struct BackfillPreview {
     pub backfill_id: String,
     /// Number of fires in the range.
     pub fires: u64,
-    /// Fires that would be left out because they ran at their time.
+    /// Fires that would be left out because they ran at their time or in another backfill.
     pub already_ran: u64,
-    /// Runs that would be launched.
+    /// Runs that would be launched; none if the same was asked for before.
     pub launches: u64,
+    /// State of the backfill, if the same was asked for before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<State>,
     /// The oldest fire of the range.
     pub first: Option<Instant>,
     /// The newest fire of the range.
@@ -163,6 +169,12 @@ pub struct BackfillPreview {
     pub order: Order,
     /// How many runs might go at once.
     pub max_concurrent: u32,
+}
+
+/// Whether the clock itself is about to run this fire: it is due, and no tick has come to it yet.
+pub fn is_the_clocks(clock: &Clock, at: Instant, grace: Duration, now: Instant) -> bool {
+    let is_ahead = clock.next_run_at.is_some_and(|next| next <= at);
+    is_ahead && !clock.paused && now - at < grace
 }
 
 /// What comes next.
@@ -204,8 +216,50 @@ impl Backfill {
         RunId::caused(schedule, run_at, Cause::backfill(&self.backfill_id))
     }
 
+    /// The options in which two backfills of the same id differ, with those of `self`.
+    pub fn differences(&self, other: &Backfill, schedule: &ScheduleId) -> Vec<String> {
+        let word = |order: Order| serde_json::to_value(order).unwrap_or_default();
+        let payload = |backfill: &Backfill| match &backfill.payload {
+            Some(_) => "`payload` is another".to_owned(),
+            None => "`payload` is the schedule's".to_owned(),
+        };
+        let mut found = Vec::new();
+        if self.rerun != other.rerun {
+            found.push(format!("`rerun` is {}", self.rerun));
+        }
+        if self.order != other.order {
+            found.push(format!("`order` is {}", word(self.order)));
+        }
+        if self.max_concurrent != other.max_concurrent {
+            found.push(format!("`max_concurrent` is {}", self.max_concurrent));
+        }
+        if self.payload != other.payload {
+            found.push(payload(self));
+        }
+        let sorted = |backfill: &Backfill| {
+            let in_order = Backfill { order: Order::OldestFirst, ..backfill.clone() };
+            in_order.fires(schedule)
+        };
+        if sorted(self) != sorted(other) {
+            found.push("the schedule had other fires in the range then".to_owned());
+        }
+        found
+    }
+
+    /// Whether nothing is left to do: it makes no more runs, and all its runs have ended.
+    pub fn is_over(&self) -> bool {
+        self.state != State::Running && self.active.is_empty()
+    }
+
+    /// Whether another backfill may have, or may get, runs of fires of this one.
+    pub fn is_beside(&self, other: &Backfill) -> bool {
+        let overlaps = self.from <= other.to && other.from <= self.to;
+        self.backfill_id != other.backfill_id && overlaps
+    }
+
     /// Decides the next step. `states` has the status of each active fire whose run exists. `ran`
-    /// has those of the next [`LOOKED_AT`] fires that already ran on schedule.
+    /// has those of the next [`LOOKED_AT`] fires that ran, or will run, without this backfill. A
+    /// cancelled backfill only counts how its runs end.
     pub fn next_step(
         &self,
         schedule: &ScheduleId,
@@ -222,11 +276,13 @@ impl Backfill {
                     *after.ended.entry(status.as_str().to_owned()).or_default() += 1;
                 }
                 Some(_) => {}
+                None if self.state != State::Running => {}
                 // The process that decided on this run crashed before it created the run.
                 None => launch.extend(instant::parse(key).map(|at| self.run_id(schedule, at))),
             }
         }
-        let rest = fires.get(self.position as usize..).unwrap_or_default();
+        let rest = fires.get(self.position as usize..).filter(|_| self.state == State::Running);
+        let rest = rest.unwrap_or_default();
         for at in rest.iter().take(LOOKED_AT) {
             if !self.rerun && ran.contains(at) {
                 after.already_ran += 1;
@@ -238,7 +294,8 @@ impl Backfill {
             }
             after.position += 1;
         }
-        if after.active.is_empty() && after.position >= fires.len() as u64 {
+        let is_through = after.active.is_empty() && after.position >= fires.len() as u64;
+        if self.state == State::Running && is_through {
             after.state = State::Done;
         }
         after.version += 1;
@@ -356,6 +413,58 @@ mod tests {
         let one = BTreeMap::from([("2026-01-01T00:00:00Z".to_owned(), Status::Started)]);
         let step = first.after.next_step(&schedule(), &fires, &one, &BTreeSet::new());
         assert_eq!((hours(&step.launch), step.after.position), (vec![1], 2));
+    }
+
+    #[test]
+    fn a_cancelled_one_starts_nothing_and_counts_how_its_runs_end() {
+        let fires = backfill().fires(&schedule()).unwrap();
+        let first = backfill().next_step(&schedule(), &fires, &BTreeMap::new(), &BTreeSet::new());
+        let cancelled = Backfill { state: State::Cancelled, ..first.after };
+        let key = |hour| instant::text(at(hour));
+        let states = BTreeMap::from([(key(0), Status::Success), (key(1), Status::Started)]);
+        let step = cancelled.next_step(&schedule(), &fires, &states, &BTreeSet::new());
+        assert_eq!((hours(&step.launch), step.after.state), (vec![], State::Cancelled));
+        assert_eq!((step.after.active.len(), step.after.is_over()), (1, false));
+        let states = BTreeMap::from([(key(1), Status::Failed)]);
+        let step = step.after.next_step(&schedule(), &fires, &states, &BTreeSet::new());
+        assert!(step.after.is_over());
+        let view = step.after.view(&schedule());
+        assert_eq!((view.succeeded, view.failed, view.remaining), (1, 1, 4));
+        assert!(view.active.is_empty());
+    }
+
+    #[test]
+    fn its_options_are_compared_one_by_one() {
+        let one = backfill();
+        let check = |other: Backfill, expected: &[&str]| {
+            assert_eq!(one.differences(&other, &schedule()), expected);
+        };
+        check(Backfill { position: 3, version: 9, created_at: at(60), ..one.clone() }, &[]);
+        check(Backfill { rerun: true, ..one.clone() }, &["`rerun` is false"]);
+        let newest = Backfill { order: Order::NewestFirst, ..one.clone() };
+        check(newest, &["`order` is \"oldest_first\""]);
+        check(Backfill { max_concurrent: 3, ..one.clone() }, &["`max_concurrent` is 2"]);
+        let paid = Backfill { payload: Some(Value::Null), ..one.clone() };
+        check(paid, &["`payload` is the schedule's"]);
+        let hourly = Backfill { timing: clock("30 * * * *").timing, ..one.clone() };
+        check(hourly, &["the schedule had other fires in the range then"]);
+    }
+
+    #[test]
+    fn a_fire_that_the_clock_is_about_to_run_is_the_clocks() {
+        let grace = Duration::minutes(2);
+        let check = |next: Option<i64>, paused: bool, late_s: i64, expected: bool| {
+            let mut clock = clock("0 * * * *");
+            (clock.next_run_at, clock.paused) = (next.map(at), paused);
+            let now = at(5) + Duration::seconds(late_s);
+            assert_eq!(is_the_clocks(&clock, at(5), grace, now), expected, "{next:?} {late_s}");
+        };
+        check(Some(5), false, 0, true);
+        check(Some(4), false, 119, true);
+        check(Some(5), false, 120, false);
+        check(Some(6), false, 0, false);
+        check(Some(5), true, 0, false);
+        check(None, false, 0, false);
     }
 
     #[test]

@@ -4,6 +4,7 @@ pub mod backfill;
 pub mod catchup;
 pub mod expected;
 pub mod jitter;
+pub mod lateness;
 pub mod overlap;
 pub mod plan;
 pub mod verdict;

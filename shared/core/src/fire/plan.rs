@@ -4,7 +4,7 @@ use belfry_cron::Timetable;
 use chrono::Duration;
 
 use crate::fire::catchup::{self, Division, MAX_LOOKED_AT};
-use crate::fire::jitter;
+use crate::fire::jitter::Jitter;
 use crate::id::{Cause, RunId};
 use crate::instant::Instant;
 use crate::run::{Missed, Reason, Run, Trigger};
@@ -83,13 +83,31 @@ pub fn plan(clock: &Clock, timetable: &Timetable, now: Instant, horizon: &Horizo
 
     let end = now + horizon.lookahead;
     while let Some(run_at) = upcoming.next_if(|at| *at <= end) {
-        let id = RunId::scheduled(&clock.schedule_id, run_at);
         let next = upcoming.peek().copied();
-        let launch_at = jitter::launch_at(&id, clock.policies.jitter_ms, next, now);
-        let trigger = Trigger::Schedule(clock.timing.cron_expr.clone());
-        fires.push(Run::planned(id, trigger, &clock.owner, clock.revision, launch_at, now));
+        fires.push(on_time(clock, timetable, run_at, next, now, horizon));
     }
     Plan { fires, next_run_at: upcoming.next() }
+}
+
+/// The record of a fire that was not missed.
+fn on_time(
+    clock: &Clock,
+    timetable: &Timetable,
+    run_at: Instant,
+    next: Option<Instant>,
+    now: Instant,
+    horizon: &Horizon,
+) -> Run {
+    let id = RunId::scheduled(&clock.schedule_id, run_at);
+    let launch_at = match clock.policies.jitter_ms {
+        0 => run_at,
+        jitter_ms => {
+            let jitter = Jitter { jitter_ms, lookahead: horizon.lookahead };
+            jitter.launch_at(&id, timetable.prev_before(run_at), next, now)
+        }
+    };
+    let trigger = Trigger::Schedule(clock.timing.cron_expr.clone());
+    Run::planned(id, trigger, &clock.owner, clock.revision, launch_at, now)
 }
 
 /// The records of missed fires that are not launched: one for each fire, or one summary if there

@@ -381,7 +381,12 @@ fn fate(run: &Trace, rules: &Rules) -> Result<Fate, Why> {
         Status::Failed => Fate::Failed,
         Status::Abandoned => Fate::Abandoned,
         Status::Skipped => run.reason.map_or(Fate::Skipped, Fate::from),
-        Status::Enqueued if is_late(run.launch_at, rules.lost_after) => {
+        Status::Enqueued
+            if is_late(
+                run.launch_at.max(run.retry_at.unwrap_or(run.launch_at)),
+                rules.lost_after,
+            ) =>
+        {
             return Err(Why::NotLaunched);
         }
         Status::Started

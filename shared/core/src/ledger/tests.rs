@@ -80,6 +80,7 @@ fn a_record_says_what_became_of_its_fire() {
         (json!({"status": "STARTED"}), "in_flight"),
         (json!({"status": "QUEUED"}), "in_flight"),
         (json!({"status": "ENQUEUED", "launch_at": "2026-01-01T11:55:00Z"}), "in_flight"),
+        (json!({"status": "ENQUEUED", "retry_at": at("11:55:00").timestamp_millis()}), "in_flight"),
     ] {
         check(Some(run), &rules(), Ok(word));
     }

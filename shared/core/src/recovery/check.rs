@@ -24,12 +24,14 @@ pub enum Repair {
 }
 
 /// Decides whether a clock is adrift, and how to repair it. `None` if the clock is fine.
-pub fn repair(clock: &Clock, now: Instant) -> Option<Repair> {
+/// `is_indexed` is whether the due index holds the clock; a caller that does not know says yes, and
+/// then only a next run that is long past tells.
+pub fn repair(clock: &Clock, is_indexed: bool, now: Instant) -> Option<Repair> {
     if clock.paused {
         return None;
     }
     match clock.next_run_at {
-        Some(next) => (next < now - LONG_PAST).then_some(Repair::PutBack),
+        Some(next) => (!is_indexed || next < now - LONG_PAST).then_some(Repair::PutBack),
         None => {
             let readable = clock.read().ok()?;
             clock.timing.next_after(&readable.timetable, now).map(Repair::SetNext)
@@ -48,7 +50,7 @@ mod tests {
 
     #[track_caller]
     fn check(clock: &Clock, expected: Option<Repair>) {
-        assert_eq!(repair(clock, at("10:10:00")), expected);
+        assert_eq!(repair(clock, true, at("10:10:00")), expected);
     }
 
     #[test]
@@ -67,5 +69,15 @@ mod tests {
         check(&due("09:00:00"), Some(Repair::PutBack));
         check(&due("10:00:00"), None);
         check(&due("11:00:00"), None);
+    }
+
+    #[test]
+    fn a_clock_out_of_the_index_is_put_back_before_its_next_run() {
+        let due = Clock { next_run_at: Some(at("11:00:00")), ..clock("0 * * * *") };
+        assert_eq!(repair(&due, false, at("10:10:00")), Some(Repair::PutBack));
+        let paused = Clock { paused: true, ..due };
+        assert_eq!(repair(&paused, false, at("10:10:00")), None, "a pause takes it out");
+        let over = clock("at(2025-12-31T00:00:00)");
+        assert_eq!(repair(&over, false, at("10:10:00")), None, "it had its last fire");
     }
 }

@@ -1,6 +1,9 @@
 //! Recovery: finds orphans, which are runs that no process is working on. A run is an orphan if and
 //! only if one of two conditions holds: its launch is overdue by more than the lost threshold, or
 //! its launcher's lease is over and no executor has the run.
+//!
+//! A started run with a lease belongs to its launcher. When the target has accepted the run, the
+//! lease is removed and the run belongs to its executor, until it ends or its time is over.
 
 pub mod check;
 
@@ -8,7 +11,6 @@ use chrono::Duration;
 
 use crate::instant::Instant;
 use crate::run::{Reason, Run, Status};
-use crate::workflow::Completion;
 
 /// The limits of recovery.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,24 +21,22 @@ pub struct Limits {
     pub max_attempts: u32,
     /// A run whose time is further in the past than this is not sent again.
     pub max_age: Duration,
+    /// How long an executor may take if the schedule has no `max_runtime_s`.
+    pub max_runtime: Duration,
 }
 
-/// The state of the run's schedule and workflow.
+/// The state of the run's schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
     /// The schedule exists and is not paused.
     Running {
-        /// When runs of the schedule count as done.
-        completion: Completion,
-        /// How long runs may take. `None` if there is no limit.
+        /// The schedule's own limit, if it has one.
         max_runtime: Option<Duration>,
     },
     /// The schedule is paused. Runs that have not launched will not launch, and launched runs
     /// continue.
     Paused {
-        /// When runs of the schedule count as done.
-        completion: Completion,
-        /// How long runs may take. `None` if there is no limit.
+        /// The schedule's own limit, if it has one.
         max_runtime: Option<Duration>,
     },
     /// The schedule does not exist any more.
@@ -90,28 +90,28 @@ pub fn next_step(
 }
 
 fn started(run: &Run, run_at: Instant, setting: Setting, now: Instant, limits: &Limits) -> Step {
-    let since = run.started_at.unwrap_or(run.launch_at);
-    // A healthy launcher ends its run within the lease. If the launcher crashed, the queue delivers
-    // the message again. Only if that did not help either, the run is lost.
-    let lost_at = run.lease_until.unwrap_or(since) + limits.lost_after;
-    let (ends_at, step) = match setting {
-        Setting::Running { completion: Completion::OnLaunch, .. } => {
-            (lost_at, lost(run, run_at, now, limits))
+    let (ends_at, step) = match (run.lease_until, setting) {
+        // A healthy launcher ends its run within the lease. If the launcher crashed, the queue
+        // delivers the message again. Only if that did not help either, the run is lost.
+        (Some(lease), Setting::Running { .. }) => {
+            (lease + limits.lost_after, lost(run, run_at, now, limits))
         }
-        // It is unknown whether the target has the run, and a paused schedule must not launch it
-        // again.
-        Setting::Paused { completion: Completion::OnLaunch, .. } => (lost_at, Step::Abandon),
-        Setting::Running { max_runtime, .. } | Setting::Paused { max_runtime, .. } => {
-            match max_runtime {
-                Some(limit) => (since + limit, Step::TimeOut),
-                // Without a limit the executor may take any time.
-                None => return Step::Leave,
-            }
+        // It is unknown whether the target has the run, and nothing may launch it again.
+        (Some(lease), Setting::Paused { .. } | Setting::Deleted) => {
+            (lease + limits.lost_after, Step::Abandon)
+        }
+        (None, Setting::Running { max_runtime } | Setting::Paused { max_runtime }) => {
+            (limit(run, max_runtime, limits), Step::TimeOut)
         }
         // The time limit of the run was deleted together with its schedule.
-        Setting::Deleted => (since + limits.max_age, Step::Abandon),
+        (None, Setting::Deleted) => (limit(run, None, limits), Step::TimeOut),
     };
     if now < ends_at { Step::LookAgain(ends_at) } else { step }
+}
+
+/// When the time of a run is over that its target has accepted.
+pub fn limit(run: &Run, max_runtime: Option<Duration>, limits: &Limits) -> Instant {
+    run.started_at.unwrap_or(run.launch_at) + max_runtime.unwrap_or(limits.max_runtime)
 }
 
 fn lost(run: &Run, run_at: Instant, now: Instant, limits: &Limits) -> Step {
@@ -120,10 +120,12 @@ fn lost(run: &Run, run_at: Instant, now: Instant, limits: &Limits) -> Step {
     if attempts >= limits.max_attempts || too_old { Step::Abandon } else { Step::Resend }
 }
 
-/// The last time at which an unlaunched run was due, recorded or sent again.
+/// The last time at which an unlaunched run was due, recorded or sent again. A run between two
+/// attempts is due at the next one.
 fn last_touched(run: &Run) -> Instant {
     let recovered = run.recovery.as_ref().map(|recovery| recovery.recovery_attempt_time);
-    run.launch_at.max(run.enqueued_at).max(recovered.unwrap_or(run.launch_at))
+    let later = [recovered, run.retry_at].into_iter().flatten();
+    later.fold(run.launch_at.max(run.enqueued_at), Instant::max)
 }
 
 #[cfg(test)]
@@ -131,15 +133,19 @@ mod tests {
     use super::*;
     use crate::run::{Recovery, Trigger};
 
-    const RUNNING: Setting =
-        Setting::Running { completion: Completion::OnLaunch, max_runtime: None };
+    const RUNNING: Setting = Setting::Running { max_runtime: None };
 
     fn at(text: &str) -> Instant {
         format!("2026-01-01T{text}Z").parse().unwrap()
     }
 
     fn limits() -> Limits {
-        Limits { lost_after: Duration::minutes(5), max_attempts: 3, max_age: Duration::hours(24) }
+        Limits {
+            lost_after: Duration::minutes(5),
+            max_attempts: 3,
+            max_age: Duration::hours(24),
+            max_runtime: Duration::hours(20),
+        }
     }
 
     fn run(status: Status) -> Run {
@@ -158,6 +164,18 @@ mod tests {
         let run = run(Status::Enqueued);
         check(&run, RUNNING, "02:04:59", Step::LookAgain(at("02:05:00")));
         check(&run, RUNNING, "02:05:00", Step::Resend);
+    }
+
+    #[test]
+    fn a_run_between_two_attempts_is_not_lost() {
+        let waiting = Run { retry_at: Some(at("02:14:30")), ..run(Status::Enqueued) };
+        check(&waiting, RUNNING, "02:05:00", Step::LookAgain(at("02:19:30")));
+        check(&waiting, RUNNING, "02:19:29", Step::LookAgain(at("02:19:30")));
+        check(&waiting, RUNNING, "02:19:30", Step::Resend);
+        let recovery = Some(Recovery { attempts: 3, recovery_attempt_time: at("02:05:00") });
+        let often = Run { recovery, ..waiting };
+        check(&often, RUNNING, "02:15:00", Step::LookAgain(at("02:19:30")));
+        check(&often, RUNNING, "02:19:30", Step::Abandon);
     }
 
     #[test]
@@ -181,24 +199,23 @@ mod tests {
 
     #[test]
     fn what_a_paused_or_deleted_schedule_has_not_launched_is_cancelled() {
-        let paused = Setting::Paused { completion: Completion::OnLaunch, max_runtime: None };
+        let paused = Setting::Paused { max_runtime: None };
         check(&run(Status::Enqueued), paused, "02:05:00", Step::Cancel(Reason::Paused));
         check(&run(Status::Queued), Setting::Deleted, "02:05:00", Step::Cancel(Reason::Deleted));
     }
 
     #[test]
     fn what_a_paused_or_deleted_schedule_has_launched_ends_some_day() {
-        let started = Run { started_at: Some(at("02:00:00")), ..run(Status::Started) };
-        let paused = |completion| {
-            let max_runtime = Some(Duration::hours(1));
-            Setting::Paused { completion, max_runtime }
-        };
-        check(&started, paused(Completion::OnLaunch), "02:05:00", Step::Abandon);
-        check(&started, paused(Completion::Tracked), "03:00:00", Step::TimeOut);
-        let a_day_later = at("02:00:00") + limits().max_age;
-        check(&started, Setting::Deleted, "23:00:00", Step::LookAgain(a_day_later));
-        let step = next_step(&started, at("02:00:00"), Setting::Deleted, a_day_later, &limits());
-        assert_eq!(step, Step::Abandon);
+        let accepted = Run { started_at: Some(at("02:00:00")), ..run(Status::Started) };
+        let paused = Setting::Paused { max_runtime: Some(Duration::hours(1)) };
+        check(&accepted, paused, "03:00:00", Step::TimeOut);
+        check(&accepted, Setting::Deleted, "21:59:59", Step::LookAgain(at("22:00:00")));
+        check(&accepted, Setting::Deleted, "22:00:00", Step::TimeOut);
+        let claimed = Run { lease_until: Some(at("02:01:00")), ..accepted };
+        for setting in [paused, Setting::Deleted] {
+            check(&claimed, setting, "02:05:59", Step::LookAgain(at("02:06:00")));
+            check(&claimed, setting, "02:06:00", Step::Abandon);
+        }
     }
 
     #[test]
@@ -213,14 +230,13 @@ mod tests {
     }
 
     #[test]
-    fn a_tracked_run_may_take_as_long_as_it_was_given() {
-        let started = Run { started_at: Some(at("02:00:00")), ..run(Status::Started) };
-        let tracked =
-            |max_runtime| Setting::Running { completion: Completion::Tracked, max_runtime };
-        let hour = Some(Duration::hours(1));
-        check(&started, tracked(hour), "02:59:59", Step::LookAgain(at("03:00:00")));
-        check(&started, tracked(hour), "03:00:00", Step::TimeOut);
-        check(&started, tracked(None), "23:00:00", Step::Leave);
+    fn an_accepted_run_may_take_as_long_as_it_was_given() {
+        let accepted = Run { started_at: Some(at("02:00:00")), ..run(Status::Started) };
+        let hour = Setting::Running { max_runtime: Some(Duration::hours(1)) };
+        check(&accepted, hour, "02:59:59", Step::LookAgain(at("03:00:00")));
+        check(&accepted, hour, "03:00:00", Step::TimeOut);
+        check(&accepted, RUNNING, "21:59:59", Step::LookAgain(at("22:00:00")));
+        check(&accepted, RUNNING, "22:00:00", Step::TimeOut);
     }
 
     #[test]

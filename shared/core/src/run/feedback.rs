@@ -3,13 +3,50 @@
 
 use serde_json::Value;
 
-use crate::encoding::cut;
+use crate::encoding::{MAX_DEPTH, cut, is_shallow};
 use crate::id::RunId;
 use crate::invalid::Invalid;
 use crate::run::{MAX_RESULT, Status};
 
 /// The `detail-type` of an event with which an executor reports on a run.
 pub const DETAIL_TYPE: &str = "Belfry Run Status";
+
+/// The words of executors and targets for a status, in lower case. `skipped` is none of them: only
+/// Belfry skips a run.
+const WORDS: [(Status, &[&str]); 3] = [
+    (
+        Status::Started,
+        &["started", "enqueued", "queued", "pending", "accepted", "running", "in_progress"],
+    ),
+    (
+        Status::Success,
+        &["success", "succeeded", "successful", "ok", "complete", "completed", "done"],
+    ),
+    (
+        Status::Failed,
+        &[
+            "failed",
+            "failure",
+            "fail",
+            "error",
+            "errored",
+            "timed_out",
+            "timeout",
+            "aborted",
+            "cancelled",
+            "canceled",
+        ],
+    ),
+];
+
+/// The status that a word of an executor means: STARTED, SUCCESS or FAILED. The case is ignored,
+/// and so is the difference between `timed out`, `timed-out` and `timed_out`. `None`: the word is
+/// unknown.
+pub fn meaning(word: &str) -> Option<Status> {
+    let word = word.trim().to_lowercase().replace([' ', '-'], "_");
+    let known = WORDS.iter().find(|(_, words)| words.contains(&word.as_str()));
+    known.map(|(status, _)| *status)
+}
 
 /// The report of an executor about a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,28 +63,33 @@ pub struct Feedback {
 
 impl Feedback {
     /// Reads the report of an executor: `{status, error?, result?, external_run_id?}`.
-    pub fn read(body: &Value) -> Result<Feedback, Invalid> {
-        let status = match body.get("status").and_then(Value::as_str) {
-            Some("STARTED") => Status::Started,
-            Some("SUCCESS") => Status::Success,
-            Some("FAILED") => Status::Failed,
-            _ => return Err(Invalid::new("status", "must be STARTED, SUCCESS or FAILED")),
+    pub fn read(body: &Value) -> Result<Feedback, Vec<Invalid>> {
+        let status = match body.get("status").and_then(Value::as_str).and_then(meaning) {
+            Some(status) => Ok(status),
+            None => Err(Invalid::new("status", "must be STARTED, SUCCESS or FAILED")),
         };
         let text = |field: &str| match body.get(field) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(cut(text))),
             Some(_) => Err(Invalid::new(field, "must be a text")),
         };
-        let result = body.get("result").filter(|result| !result.is_null()).cloned();
-        if result.as_ref().is_some_and(|result| !fits(result)) {
-            return Err(Invalid::new("result", format!("must be at most {MAX_RESULT} bytes")));
+        let result = match body.get("result").filter(|result| !result.is_null()) {
+            Some(result) if !fits(result) => {
+                let message =
+                    format!("must be at most {MAX_RESULT} bytes, nested at most {MAX_DEPTH} deep");
+                Err(Invalid::new("result", message))
+            }
+            result => Ok(result.cloned()),
+        };
+        match (status, text("error"), result, text("external_run_id")) {
+            (Ok(status), Ok(error), Ok(result), Ok(external_run_id)) => {
+                Ok(Feedback { status, error, result, external_run_id })
+            }
+            (status, error, result, id) => {
+                let problems = [status.err(), error.err(), result.err(), id.err()];
+                Err(problems.into_iter().flatten().collect())
+            }
         }
-        Ok(Feedback {
-            status,
-            error: text("error")?,
-            result,
-            external_run_id: text("external_run_id")?,
-        })
     }
 }
 
@@ -137,8 +179,9 @@ fn run_of(launch: &Value) -> Option<RunId> {
     launch["metadata"]["run_id"].as_str()?.parse().ok()
 }
 
-fn fits(result: &Value) -> bool {
-    result.to_string().len() <= MAX_RESULT
+/// Whether a record can keep a result.
+pub fn fits(result: &Value) -> bool {
+    result.to_string().len() <= MAX_RESULT && is_shallow(result)
 }
 
 #[cfg(test)]
@@ -214,6 +257,28 @@ mod tests {
     }
 
     #[test]
+    fn a_status_is_known_by_its_synonyms_and_in_any_case() {
+        for (word, expected) in [
+            ("SUCCESS", Some(Status::Success)),
+            ("Completed", Some(Status::Success)),
+            (" ok ", Some(Status::Success)),
+            ("failed", Some(Status::Failed)),
+            ("ERROR", Some(Status::Failed)),
+            ("Failure", Some(Status::Failed)),
+            ("timed out", Some(Status::Failed)),
+            ("TIMED_OUT", Some(Status::Failed)),
+            ("ENQUEUED", Some(Status::Started)),
+            ("in-progress", Some(Status::Started)),
+            ("SKIPPED", None),
+            ("ABANDONED", None),
+            ("fine", None),
+            ("", None),
+        ] {
+            assert_eq!(meaning(word), expected, "{word}");
+        }
+    }
+
+    #[test]
     fn any_executor_may_put_an_event() {
         let event = |detail: Value| json!({"source": "billing", "detail-type": DETAIL_TYPE, "detail": detail});
         check(
@@ -222,7 +287,11 @@ mod tests {
         );
         let long = json!({"run_id": RUN, "status": "SUCCESS", "result": "x".repeat(MAX_RESULT)});
         check(&event(long), Some((Status::Success, None, None)));
-        check(&event(json!({"run_id": RUN, "status": "DONE"})), None);
+        check(
+            &event(json!({"run_id": RUN, "status": "done"})),
+            Some((Status::Success, None, None)),
+        );
+        check(&event(json!({"run_id": RUN, "status": "HALF DONE"})), None);
         check(&event(json!({"status": "SUCCESS"})), None);
         check(&json!({"run_id": RUN, "revision": 1}), None);
     }

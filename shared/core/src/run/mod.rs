@@ -1,9 +1,13 @@
 //! A run: the durable record of a fire and of what happened to it.
 
+pub mod attempts;
 pub mod ending;
 pub mod feedback;
 pub mod overview;
 pub mod stats;
+pub mod streak;
+pub mod sums;
+pub mod totals;
 pub mod trace;
 pub mod view;
 
@@ -14,6 +18,7 @@ use serde_json::Value;
 use crate::encoding::json_text;
 use crate::id::RunId;
 use crate::instant::{self, Instant};
+use crate::run::attempts::Attempt;
 use crate::words::Words;
 
 /// The largest result in bytes that a record keeps. A larger result is not cut, because a part of a
@@ -43,6 +48,17 @@ pub struct Run {
     /// How often a launcher has claimed the run.
     #[serde(default)]
     pub attempt: u32,
+    /// The attempts that ended without success, oldest first: the newest of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<Attempt>,
+    /// When the next attempt is due, after one that the target refused for now. No launcher claims
+    /// the run before, and recovery does not take it for lost.
+    #[serde(
+        default,
+        with = "chrono::serde::ts_milliseconds_option",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub retry_at: Option<Instant>,
     /// The end of the lease of the launcher that claimed the run. Until then the launcher is
     /// assumed to be alive.
     #[serde(
@@ -318,6 +334,8 @@ impl Run {
             launch_at,
             enqueued_at: now,
             attempt: 0,
+            attempts: Vec::new(),
+            retry_at: None,
             lease_until: None,
             holder: None,
             started_at: None,

@@ -7,47 +7,75 @@ use serde::{Deserialize, Serialize};
 
 use crate::instant::Instant;
 use crate::run::Status;
-use crate::run::stats::Stats;
 use crate::run::trace::Trace;
 use crate::run::view::RunView;
 use crate::schedule::Clock;
 
 /// The number of minutes in a day.
 pub const MINUTES: usize = 1440;
-/// The most fires that one overview counts. The remaining schedules are then left out, and
-/// `truncated` is set.
+/// The most fires that are counted. The remaining schedules are then left out, and `truncated` is
+/// set.
 const MAX_FIRES: usize = 200_000;
 
-/// The number of future fires in each minute of the next day.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The number of future fires in each minute.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coming {
-    /// The start of the current minute.
+    /// The start of the first minute.
     pub from: Instant,
-    /// The number of fires in each minute from there. The first minute counts only future fires.
+    /// The number of fires in each minute from there. The current minute counts only future fires.
     pub counts: Vec<u32>,
-    /// Whether some schedules are not counted, because there are too many fires.
+    /// Whether some fires are not counted, because there are too many.
     pub truncated: bool,
+    /// How many more fires may be counted.
+    #[serde(skip, default = "most_fires")]
+    left: usize,
+}
+
+fn most_fires() -> usize {
+    MAX_FIRES
 }
 
 impl Coming {
-    /// Counts the fires of `clocks` in the day after `now`.
-    pub fn of<'a>(clocks: impl IntoIterator<Item = &'a Clock>, now: Instant) -> Coming {
+    /// No fires yet, for this many minutes from the current one on.
+    pub fn nothing(minutes: usize, now: Instant) -> Coming {
         let from = now.duration_trunc(Duration::minutes(1)).unwrap_or(now);
-        let mut counts = vec![0; MINUTES];
-        let mut left = MAX_FIRES;
-        for clock in clocks.into_iter().filter(|clock| !clock.paused) {
-            let Ok(readable) = clock.read() else { continue };
-            let mut last = now;
-            while let Some(at) = clock.timing.next_after(&readable.timetable, last) {
-                let minute = usize::try_from((at - from).num_minutes()).unwrap_or(usize::MAX);
-                let Some(count) = counts.get_mut(minute) else { break };
-                if left == 0 {
-                    return Coming { from, counts, truncated: true };
-                }
-                (*count, left, last) = (*count + 1, left - 1, at);
-            }
+        Coming { from, counts: vec![0; minutes], truncated: false, left: MAX_FIRES }
+    }
+
+    /// Counts the fires of a clock after `now`.
+    pub fn add(&mut self, clock: &Clock, now: Instant) {
+        if clock.paused || self.counts.is_empty() {
+            return;
         }
-        Coming { from, counts, truncated: false }
+        let Ok(readable) = clock.read() else { return };
+        let mut last = now;
+        while let Some(at) = clock.timing.next_after(&readable.timetable, last) {
+            let minute = usize::try_from((at - self.from).num_minutes()).unwrap_or(usize::MAX);
+            let Some(count) = self.counts.get_mut(minute) else { break };
+            if self.left == 0 {
+                self.truncated = true;
+                break;
+            }
+            (*count, self.left, last) = (*count + 1, self.left - 1, at);
+        }
+    }
+
+    /// Adds the fires of other clocks. Minutes that only one of the two knows are left out.
+    pub fn and(&mut self, other: &Coming) {
+        let later = usize::try_from((other.from - self.from).num_minutes()).unwrap_or(0);
+        self.counts.drain(..later.min(self.counts.len()));
+        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+            *count += more;
+        }
+        self.from = self.from.max(other.from);
+        self.truncated |= other.truncated;
+    }
+
+    /// The day from the current minute on, as far as it is known.
+    pub fn day(&self, now: Instant) -> (Instant, Vec<u32>) {
+        let from = Coming::nothing(0, now).from;
+        let past = usize::try_from((from - self.from).num_minutes()).unwrap_or(0);
+        (from, self.counts.iter().skip(past).take(MINUTES).copied().collect())
     }
 }
 
@@ -76,8 +104,7 @@ pub struct Drift {
 /// Failed runs that an overview shows.
 pub const MAX_FAILURES: usize = 20;
 
-/// What the caller's schedules are about to do and have done: the first 200 schedules and the newest
-/// 100 runs of each.
+/// What the caller's schedules are about to do and have done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Overview {
@@ -87,32 +114,45 @@ pub struct Overview {
     #[schemars(length(max = MINUTES))]
     pub due_next_24h: Vec<u32>,
     /// Fires whose time has come and that have not started.
-    pub due_now: usize,
-    /// How late runs started.
+    pub due_now: u64,
+    /// How late the newest runs started: at least 20 of each schedule, if there are as many.
     pub drift: Drift,
-    /// The newest runs that failed or were abandoned.
+    /// The newest runs that failed or were abandoned. For very many schedules: the newest failure of
+    /// each schedule that is failing.
     #[schemars(length(max = MAX_FAILURES))]
     pub failures: Vec<RunView>,
     /// What had to be rescued.
     pub recovery: Rescued,
-    /// Number of schedules that were looked at.
-    pub schedules: usize,
-    /// Number of runs that were looked at.
-    pub runs: usize,
-    /// Whether there are more schedules or fires than were looked at.
+    /// Number of schedules.
+    pub schedules: u64,
+    /// Number of runs whose drift is counted.
+    pub runs: u64,
+    /// When all of this was counted, but for `schedules` and `failures`, which are of now. For few
+    /// schedules that is now, for many it was within minutes, for very many within a day.
+    pub as_of: Instant,
+    /// Whether there are too many fires to count them all.
     pub truncated: bool,
 }
 
-/// The drift of those of `runs` that were launched; early ones are in the first bucket.
-pub fn drift<'a>(runs: impl IntoIterator<Item = &'a Trace>) -> Vec<Bucket> {
-    let ends = BUCKETS.into_iter().map(Some).chain([None]);
-    let mut buckets: Vec<_> = ends.map(|up_to_ms| Bucket { up_to_ms, count: 0 }).collect();
+/// The drift of those of `runs` that were launched, counted by buckets; early ones are in the first
+/// bucket.
+pub fn drift<'a>(runs: impl IntoIterator<Item = &'a Trace>) -> [u64; BUCKETS.len() + 1] {
+    let mut counts = [0; BUCKETS.len() + 1];
     let launched = runs.into_iter().filter(|run| run.status != Status::Skipped);
     for started_at in launched.filter_map(|run| Some(run.started_at? - run.launch_at)) {
         let late = started_at.num_milliseconds();
-        buckets[BUCKETS.partition_point(|end| *end < late)].count += 1;
+        counts[BUCKETS.partition_point(|end| *end < late)] += 1;
     }
-    buckets
+    counts
+}
+
+impl Drift {
+    /// The buckets with these counts.
+    pub fn of(counts: &[u64]) -> Drift {
+        let ends = BUCKETS.into_iter().map(Some).chain([None]);
+        let bucket = |(up_to_ms, count): (Option<i64>, &u64)| Bucket { up_to_ms, count: *count };
+        Drift { buckets: ends.zip(counts).map(bucket).collect() }
+    }
 }
 
 /// What had to be rescued.
@@ -125,24 +165,6 @@ pub struct Rescued {
     pub abandoned: u64,
     /// Fires that were not launched because their time had passed.
     pub missed: u64,
-}
-
-impl Rescued {
-    /// Counts them in `runs`.
-    pub fn of(runs: &[Trace]) -> Rescued {
-        let stats = Stats::of(runs);
-        let abandoned = runs.iter().filter(|run| run.status == Status::Abandoned).count() as u64;
-        Rescued { recovered: stats.recovered, abandoned, missed: stats.missed }
-    }
-
-    /// Adds the numbers of another set of runs.
-    pub fn and(self, other: Rescued) -> Rescued {
-        Rescued {
-            recovered: self.recovered + other.recovered,
-            abandoned: self.abandoned + other.abandoned,
-            missed: self.missed + other.missed,
-        }
-    }
 }
 
 /// Whether a run still waits although its intended start has come.
@@ -162,7 +184,8 @@ mod tests {
         let now = "2026-01-01T10:30:30Z".parse().unwrap();
         let paused = Clock { paused: true, ..clock("* * * * *") };
         let clocks = [clock("0 * * * *"), clock("*/20 30 10 * * *"), paused];
-        let coming = Coming::of(&clocks, now);
+        let mut coming = Coming::nothing(MINUTES, now);
+        clocks.iter().for_each(|clock| coming.add(clock, now));
         assert_eq!(coming.from, "2026-01-01T10:30:00Z".parse::<Instant>().unwrap());
         assert_eq!((coming.counts.len(), coming.truncated), (MINUTES, false));
         // In this minute only 10:30:40 is in the future, and tomorrow's 10:30 is outside the day.
@@ -173,8 +196,8 @@ mod tests {
     #[test]
     fn too_many_fires_are_cut_visibly() {
         let now = "2026-01-01T00:00:00Z".parse().unwrap();
-        let coming =
-            Coming::of(&[clock("* * * * * *"), clock("* * * * * *"), clock("* * * * * *")], now);
+        let mut coming = Coming::nothing(MINUTES, now);
+        (0..3).for_each(|_| coming.add(&clock("* * * * * *"), now));
         assert!(coming.truncated);
         assert_eq!(coming.counts.iter().map(|n| *n as usize).sum::<usize>(), MAX_FIRES);
     }
@@ -192,10 +215,10 @@ mod tests {
             started("00:09", "SKIPPED"),
             trace(at, json!({"status": "ENQUEUED", "started_at": null})),
         ];
-        let buckets = drift(&runs);
-        let counts: Vec<_> = buckets.iter().map(|bucket| bucket.count).collect();
+        let counts = drift(&runs);
         assert_eq!(counts, [1, 1, 0, 0, 0, 0, 0, 0, 0, 1]);
-        assert_eq!(buckets[9].up_to_ms, None);
+        let Drift { buckets } = Drift::of(&counts);
+        assert_eq!((buckets.len(), buckets[9].up_to_ms, buckets[9].count), (10, None, 1));
     }
 
     #[test]

@@ -7,12 +7,13 @@ use crate::instant::Instant;
 use crate::run::{Missed, Reason, Recovery, Status, Trigger};
 
 /// The attributes of a run record that a trace contains, besides the key.
-pub const ATTRIBUTES: [&str; 10] = [
+pub const ATTRIBUTES: [&str; 11] = [
     "status",
     "trigger",
     "owner",
     "revision",
     "launch_at",
+    "retry_at",
     "started_at",
     "finished_at",
     "reason",
@@ -34,6 +35,9 @@ pub struct Trace {
     pub revision: u64,
     /// The intended start.
     pub launch_at: Instant,
+    /// When the next attempt is due, after one that the target refused for now.
+    #[serde(default, with = "chrono::serde::ts_milliseconds_option")]
+    pub retry_at: Option<Instant>,
     /// When a launcher last claimed the run.
     #[serde(default)]
     pub started_at: Option<Instant>,

@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::attempts::Attempt;
 use super::{Missed, Reason, Run, Status, Trigger};
+use crate::encoding::is_shallow;
 use crate::id::{RunId, ScheduleId};
 use crate::instant::{self, Instant};
 
@@ -29,13 +31,21 @@ pub struct RunView {
     pub trigger: Trigger,
     /// How often a launcher has claimed the run.
     pub attempt: u32,
+    /// The newest ten attempts, oldest first.
+    pub attempts: Vec<Attempt>,
     /// Intended start: `run_at`, moved by jitter or spread.
     pub launch_at: Instant,
     /// When the record was made.
+    #[serde(with = "instant::observed")]
+    #[schemars(with = "Instant")]
     pub enqueued_at: Instant,
     /// When a launcher last claimed the run; `null` before the first claim.
+    #[serde(with = "instant::observed::optional")]
+    #[schemars(with = "Option<Instant>")]
     pub started_at: Option<Instant>,
     /// When the run reached its final status; `null` before that.
+    #[serde(with = "instant::observed::optional")]
+    #[schemars(with = "Option<Instant>")]
     pub finished_at: Option<Instant>,
     /// Milliseconds from `launch_at` to `started_at`; negative if the run started early.
     pub drift_ms: Option<i64>,
@@ -43,12 +53,15 @@ pub struct RunView {
     pub external_run_id: Option<String>,
     /// What went wrong.
     pub error: Option<String>,
-    /// What the executor answered.
+    /// What the executor answered; left out if it is nested too deep.
     pub result: Option<Value>,
     /// Why the run is in its status, where the status alone does not say.
     pub reason: Option<Reason>,
     /// Release of the time zone data that the fire was planned with.
     pub tzdb: Option<String>,
+    /// When the next attempt is due, if the run waits for one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<Instant>,
     /// The run that held the slot when this run was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked_by: Option<String>,
@@ -69,6 +82,8 @@ pub struct RecoveryView {
     /// Nominal time of the fire, as `run_at`.
     pub original_scheduled_time: Instant,
     /// When the run was last sent again.
+    #[serde(with = "instant::observed")]
+    #[schemars(with = "Instant")]
     pub recovery_attempt_time: Instant,
     /// The run, as `run_id`.
     pub execution_id: RunId,
@@ -100,6 +115,7 @@ impl Run {
             status: self.status,
             trigger: self.trigger.clone(),
             attempt: self.attempt,
+            attempts: self.attempts_shown(),
             launch_at: self.launch_at,
             enqueued_at: self.enqueued_at,
             started_at: self.started_at,
@@ -107,9 +123,10 @@ impl Run {
             drift_ms: self.drift_ms(),
             external_run_id: self.external_run_id.clone(),
             error: self.error.clone(),
-            result: self.result.clone(),
+            result: self.result.clone().filter(is_shallow),
             reason: self.reason,
             tzdb: self.tzdb.clone(),
+            retry_at: self.waits_until(),
             blocked_by: self.blocked_by.as_ref().map(|key| format!("{}@{key}", id.schedule_id)),
             recovery: self.recovery_view(),
             missed: self.missed,
@@ -132,7 +149,7 @@ mod tests {
         let plain = json!({
             "run_id": "nightly@2026-01-01T09:00:00Z", "schedule_id": "nightly",
             "run_at": "2026-01-01T09:00:00Z", "idempotency_key": key, "status": "ENQUEUED",
-            "trigger": "manual", "attempt": 0, "launch_at": "2026-01-01T09:00:00.250Z",
+            "trigger": "manual", "attempt": 0, "attempts": [], "launch_at": "2026-01-01T09:00:00.250Z",
             "enqueued_at": "2026-01-01T09:00:00.250Z", "started_at": null, "finished_at": null,
             "drift_ms": null, "external_run_id": null, "error": null, "result": null,
             "reason": null, "tzdb": null,
@@ -141,8 +158,10 @@ mod tests {
         let recovery = Some(Recovery { attempts: 2, recovery_attempt_time: at });
         let blocked_by = Some("2026-01-01T08:00:00Z".to_owned());
         let missed = Some(Missed { first: at, last: at, count: 3 });
-        let view = Run { recovery, blocked_by, missed, ..run }.view();
+        let retry_at = Some(at);
+        let view = Run { recovery, blocked_by, missed, retry_at, ..run }.view();
         let told = serde_json::to_value(&view).unwrap();
+        assert_eq!(told["retry_at"], "2026-01-01T09:00:00.250Z");
         assert_eq!(told["blocked_by"], "nightly@2026-01-01T08:00:00Z");
         assert_eq!(
             told["recovery"],

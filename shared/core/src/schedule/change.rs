@@ -43,6 +43,18 @@ pub enum Verb {
     Other(String),
 }
 
+impl Verb {
+    /// The verb of a change that moves a schedule from paused or active to paused or active: an
+    /// update that ends a pause is a resume, and one that begins a pause is a pause.
+    pub fn with_pause(self, before: bool, after: bool) -> Verb {
+        match (self, before, after) {
+            (Verb::Updated, true, false) => Verb::Resumed,
+            (Verb::Updated, false, true) => Verb::Paused,
+            (verb, _, _) => verb,
+        }
+    }
+}
+
 /// The largest value in bytes that an entry contains. A longer value is replaced by its digest: a
 /// payload would make every entry as large as the payload, and secrets in it would stay in the log
 /// for ever.
@@ -106,6 +118,8 @@ pub struct Difference {
 #[schemars(rename = "Change", deny_unknown_fields)]
 pub struct ChangeView {
     /// When the change was made.
+    #[serde(with = "crate::instant::observed")]
+    #[schemars(with = "Instant")]
     pub at: Instant,
     /// User who made the change.
     pub by: String,
@@ -187,14 +201,18 @@ fn short(value: Value) -> Value {
     let text = value.to_string();
     match text.len() {
         0..=MAX_VALUE => value,
-        bytes => json!({"sha256": hex::encode(Sha256::digest(text)), "bytes": bytes}),
+        _ => digest(&text),
     }
+}
+
+fn digest(text: &str) -> Value {
+    json!({"sha256": hex::encode(Sha256::digest(text)), "bytes": text.len()})
 }
 
 /// Serde for the differences as one text in the stored entry. DynamoDB's own maps lose number
 /// formats and refuse deep nesting.
 mod as_text {
-    use super::Difference;
+    use super::{Difference, Value, digest};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     pub(super) fn serialize<S: Serializer>(all: &[Difference], out: S) -> Result<S::Ok, S::Error> {
@@ -205,7 +223,13 @@ mod as_text {
     where
         D: Deserializer<'de>,
     {
-        serde_json::from_str(&String::deserialize(from)?).map_err(serde::de::Error::custom)
+        let text = String::deserialize(from)?;
+        // An older release took values that are nested too deep to be read. The rest of the entry,
+        // which a ledger needs, is sound.
+        let unread = |_| {
+            vec![Difference { field: "changes".to_owned(), old: Value::Null, new: digest(&text) }]
+        };
+        Ok(serde_json::from_str(&text).unwrap_or_else(unread))
     }
 }
 
@@ -262,6 +286,18 @@ mod tests {
             json!({"payload": 1}),
             &[("payload", json!({"sha256": digest, "bytes": MAX_VALUE + 2}), json!(1))],
         );
+    }
+
+    #[test]
+    fn an_entry_with_values_that_are_too_deep_is_still_read() {
+        let deep = "[".repeat(200) + &"]".repeat(200);
+        let entry = json!({
+            "by": "ann", "at": "2026-01-01T00:00:00.500Z", "verb": "updated", "revision": 2,
+            "timing": {"cron_expr": "0 9 * * *", "timezone": "UTC"}, "paused": false,
+            "changes": format!(r#"[{{"field": "payload", "old": null, "new": {deep}}}]"#),
+        });
+        let change: Change = serde_json::from_value(entry).unwrap();
+        assert_eq!((change.revision, change.changes[0].field.as_str()), (2, "changes"));
     }
 
     #[test]

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::id::{ScheduleId, WorkflowId};
-use crate::invalid::Invalid;
-use crate::schedule::fields::{Absent, Alias, all_written, is_read_only};
+use crate::invalid::{Code, Invalid};
+use crate::schedule::fields::{Absent, Alias, all_written, given, is_read_only};
 use crate::schedule::house::House;
 use crate::schedule::{Clock, Options, Policies, Spec, Timing};
 
@@ -36,8 +36,9 @@ pub struct Definition {
 impl Definition {
     /// Reads a whole definition from a request body.
     pub fn parse(body: &Value, id: &ScheduleId, house: &House) -> Result<Definition, Vec<Invalid>> {
-        let given = canonical(body).map_err(|problem| vec![problem])?;
-        let mut draft = Draft { fields: Map::new(), problems: Vec::new() };
+        let mut problems = Vec::new();
+        let given = canonical(body, &mut problems).map_err(|problem| vec![problem])?;
+        let mut draft = Draft { fields: Map::new(), problems };
         let left = draft.fill_in(given, house);
         draft.check_zone(house);
         draft.check_window();
@@ -51,6 +52,13 @@ impl Definition {
             .map_err(|problem| vec![Invalid::new("", problem.to_string())])
     }
 
+    /// The definition that `body` asks for of a schedule that is paused or not: a whole definition
+    /// that does not mention the pause leaves it alone, so that the same request can be sent again
+    /// and never resumes.
+    pub fn keeping_pause(self, body: &Value, paused: bool) -> Definition {
+        if says_paused(body) { self } else { Definition { paused, ..self } }
+    }
+
     /// This definition changed by a merge patch (RFC 7396) and read anew; `null` clears a field.
     pub fn patched(
         &self,
@@ -58,10 +66,16 @@ impl Definition {
         id: &ScheduleId,
         house: &House,
     ) -> Result<Definition, Vec<Invalid>> {
-        let patch = canonical(patch).map_err(|problem| vec![problem])?;
+        let mut problems = Vec::new();
+        let patch = canonical(patch, &mut problems).map_err(|problem| vec![problem])?;
         let mut document = self.document();
         merge(&mut document, &Value::Object(patch));
-        Definition::parse(&document, id, house)
+        let patched = Definition::parse(&document, id, house);
+        if problems.is_empty() {
+            return patched;
+        }
+        problems.extend(patched.err().into_iter().flatten());
+        Err(problems)
     }
 
     /// The definition as the JSON that [`Definition::parse`] reads, with `null` for what it lacks.
@@ -93,6 +107,14 @@ impl Definition {
     }
 }
 
+/// Objects that a patch replaces instead of merging into them.
+const REPLACED_WHOLE: [&str; 2] = ["payload", "alert_to"];
+
+/// Whether a body contains `paused` or its alias `enabled`.
+pub fn says_paused(body: &Value) -> bool {
+    given(body, "paused").is_some_and(|value| !value.is_null())
+}
+
 /// The fields of `value`, or none if it is not an object.
 pub fn object(value: &impl Serialize) -> Map<String, Value> {
     match serde_json::to_value(value) {
@@ -101,8 +123,8 @@ pub fn object(value: &impl Serialize) -> Map<String, Value> {
     }
 }
 
-/// A body with every alias replaced by our name.
-fn canonical(body: &Value) -> Result<Map<String, Value>, Invalid> {
+/// A body with every alias replaced by our name. Those that cannot be are added to `problems`.
+fn canonical(body: &Value, problems: &mut Vec<Invalid>) -> Result<Map<String, Value>, Invalid> {
     let Some(fields) = body.as_object() else {
         return Err(Invalid::new("", "must be a JSON object"));
     };
@@ -114,25 +136,28 @@ fn canonical(body: &Value) -> Result<Map<String, Value>, Invalid> {
                 (Alias::Same(_), _) => value,
                 (Alias::Opposite(_), Some(flag)) => json!(!flag),
                 (Alias::Opposite(name), None) => {
-                    return Err(Invalid::new(*name, "must be true or false"));
+                    problems.push(Invalid::new(*name, "must be true or false"));
+                    continue;
                 }
             };
             if fields.insert(field.name.to_owned(), value).is_some() {
                 let message = format!("says again what {} says", field.name);
-                return Err(Invalid::new(alias.name(), message));
+                problems.push(Invalid::new(alias.name(), message));
             }
         }
     }
     Ok(fields)
 }
 
-/// RFC 7396, except that a payload is replaced whole: it is the user's data, not ours to merge
-/// into.
+/// RFC 7396, except for what is replaced whole: a payload is the user's data, not ours to merge
+/// into, and half of one destination with half of another is none.
 fn merge(document: &mut Value, patch: &Value) {
     let (Value::Object(document), Value::Object(patch)) = (document, patch) else { return };
     for (key, value) in patch {
         match (document.get_mut(key), value) {
-            (Some(old @ Value::Object(_)), Value::Object(_)) if key != "payload" => {
+            (Some(old @ Value::Object(_)), Value::Object(_))
+                if !REPLACED_WHOLE.contains(&key.as_str()) =>
+            {
                 merge(old, value);
             }
             (_, Value::Null) => {
@@ -169,12 +194,13 @@ impl Draft {
                 Some(value) => match field.kind.check(value) {
                     Ok(value) => value,
                     Err(message) => {
-                        self.problem(field.name, message);
+                        let problem = Invalid::new(field.name, message);
+                        self.problems.push(problem.coded(field.kind.code()));
                         continue;
                     }
                 },
                 None if matches!(absent, Absent::Required) => {
-                    self.problem(field.name, "is required");
+                    self.problems.push(Invalid::required(field.name));
                     continue;
                 }
                 None => absent.stored(house),
@@ -186,14 +212,15 @@ impl Draft {
 
     fn check_unknown(&mut self, left: &Map<String, Value>) {
         for name in left.keys().filter(|name| !is_read_only(name)) {
-            self.problem(name, "is not a field of a schedule");
+            self.problems.push(Invalid::unknown(name, "is not a field of a schedule"));
         }
     }
 
     fn check_zone(&mut self, house: &House) {
         let zone = self.text("timezone").map(Zone::parse);
         if zone.is_some_and(|zone| zone.is_ok_and(|zone| !house.allows(&zone))) {
-            self.problem("timezone", "is not allowed in this deployment");
+            let problem = Invalid::new("timezone", "is not allowed in this deployment");
+            self.problems.push(problem.coded(Code::InvalidTimezone));
         }
     }
 
@@ -225,7 +252,7 @@ impl Draft {
                 }
             },
             None if self.text("after_schedule_id").is_some() => String::new(),
-            None => return self.problem("cron_expr", "is required"),
+            None => return self.problems.push(Invalid::required("cron_expr")),
         };
         self.fields.insert("cron_expr".to_owned(), json!(expression));
     }

@@ -8,11 +8,13 @@
 use belfry_cron::{DstFold, DstGap, Zone};
 use serde_json::{Value, json};
 
+use crate::encoding::{MAX_DEPTH, is_shallow, too_deep};
 use crate::form::whole_number;
 use crate::id::ScheduleId;
 use crate::instant;
+use crate::invalid::Code;
 use crate::schedule::house::House;
-use crate::schedule::{Catchup, Overlap, Status};
+use crate::schedule::{Catchup, Overlap, Status, alert};
 use crate::words::{Term, listed, terms};
 
 /// A payload above this does not fit SQS and the target's limits with the rest of the message.
@@ -77,6 +79,8 @@ pub enum Kind {
     Tags,
     /// Any JSON of at most this many bytes.
     Json(usize),
+    /// Where alerts are sent.
+    Destination,
     /// The status of a run.
     RunStatus,
     /// Statuses of runs.
@@ -155,8 +159,8 @@ pub enum Alias {
 use Absent::{Followed, Is, Kept, Null, Required, RequiredWithout, Resolved};
 use Alias::{Opposite, Same};
 use Kind::{
-    Choice, Count, Cron, Flag, Instant, Instants, Json, Name, Object, Objects, RunStatus,
-    RunStatuses, Short, Tags, Text, Whole, Workflow,
+    Choice, Count, Cron, Destination, Flag, Instant, Instants, Json, Name, Object, Objects,
+    RunStatus, RunStatuses, Short, Tags, Text, Whole, Workflow,
 };
 use Shown::{Always, OrNull, Sometimes, SometimesOrNull};
 
@@ -294,7 +298,7 @@ pub const FIELDS: &[Field] = &[
         "max_runtime_s",
         "Longest runtime, in s",
         Whole(1, YEAR_S),
-        Null("no limit"),
+        Followed("DEFAULT_MAX_RUNTIME_S", |house| json!(house.max_runtime_s)),
         "seconds a tracked run may take; a run that takes longer is `FAILED`, reason `timeout`",
     ),
     written(
@@ -305,11 +309,32 @@ pub const FIELDS: &[Field] = &[
         "failures in a row after which the schedule is paused, with a note",
     ),
     written(
+        "alert_after_failures",
+        "Alert after failures",
+        Whole(1, 1000),
+        Null("never"),
+        "failures in a row after which the event `schedule.failing` and `alert_to` tell of them, once until a run succeeds; the schedule continues",
+    ),
+    written(
+        "alert_to",
+        "Alert to",
+        Destination,
+        Null("the event bus only"),
+        "where alerts are sent: `{\"kind\": \"http\", \"url\"}` or `{\"kind\": \"sns\", \"topic_arn\"}`",
+    ),
+    written(
         "after_schedule_id",
         "Runs after",
         Name,
         Null("none"),
         "the schedule also runs when a run of this one, of the same owner, succeeds",
+    ),
+    written(
+        "trigger_node_id",
+        "Trigger node",
+        Name,
+        Null("none"),
+        "trigger node of the workflow that the schedule belongs to; by trigger node, the one of the path",
     ),
     read_only("schedule_id", "Id", Name, Always, "name of the schedule"),
     read_only("user_id", "Owner", Text, Always, "owner of the schedule"),
@@ -333,9 +358,9 @@ pub const FIELDS: &[Field] = &[
         "Last run",
         Instant,
         OrNull,
-        "newest fire the tick has dealt with; up to `LOOKAHEAD_MS` in the future",
+        "nominal time of the newest run that started, backfills apart",
     ),
-    read_only("last_run_id", "Last run", Text, OrNull, "run of that fire"),
+    read_only("last_run_id", "Last run", Text, OrNull, "the newest run that started"),
     read_only("warnings", "Warnings", Objects("Warning"), Always, "surprises in the definition"),
     read_only("cron_description", "Meaning", Text, OrNull, "the expression in English"),
     read_only("pause_note", "Pause note", Text, OrNull, "why the schedule was paused"),
@@ -348,12 +373,46 @@ pub const FIELDS: &[Field] = &[
         "last_status",
         "Last status",
         RunStatus,
-        SometimesOrNull,
-        "status of the newest run that came to something",
+        OrNull,
+        "status of the newest run that started",
     ),
-    read_only("stats", "Runs", Object("Stats"), Sometimes, "counts over the newest runs"),
+    read_only(
+        "stats",
+        "Runs",
+        Object("Stats"),
+        Sometimes,
+        "counts over all runs; in lists over the newest",
+    ),
     read_only("durations", "Durations", Object("Durations"), Sometimes, "of the newest runs"),
     read_only("recent", "Recent runs", RunStatuses, Sometimes, "statuses of the newest runs"),
+    read_only(
+        "last_execution_time",
+        "Last execution",
+        Instant,
+        SometimesOrNull,
+        "by trigger node: `last_run_at`",
+    ),
+    read_only(
+        "next_execution_time",
+        "Next execution",
+        Instant,
+        SometimesOrNull,
+        "by trigger node: `next_run_at`",
+    ),
+    read_only(
+        "execution_count",
+        "Executions",
+        Count,
+        Sometimes,
+        "by trigger node: runs of `stats` that succeeded or failed",
+    ),
+    read_only(
+        "failure_count",
+        "Failures",
+        Count,
+        Sometimes,
+        "by trigger node: runs of `stats` that failed",
+    ),
 ];
 
 const fn written(
@@ -519,14 +578,18 @@ impl Kind {
                 }
             }
             Kind::Tags => tags(value),
-            Kind::Json(max) if value.to_string().len() <= max => Ok(value),
-            Kind::Json(max) => Err(format!("must be at most {max} bytes")),
+            Kind::Json(max) if value.to_string().len() > max => {
+                Err(format!("must be at most {max} bytes"))
+            }
+            Kind::Json(_) if !is_shallow(&value) => Err(too_deep()),
+            Kind::Json(_) => Ok(value),
             Kind::Cron | Kind::Zone | Kind::Workflow | Kind::Name | Kind::Text | Kind::Short(_) => {
                 match value {
                     Value::String(text) => self.check_text(text).map(Value::String),
                     _ => Err("must be a text".to_owned()),
                 }
             }
+            Kind::Destination => alert::Destination::parse(&value).map(|read| json!(read)),
             // Belfry writes these itself.
             Kind::Count | Kind::Instants(_) | Kind::RunStatus | Kind::RunStatuses => Ok(value),
             Kind::Object(_) | Kind::Objects(_) => Ok(value),
@@ -554,6 +617,15 @@ impl Kind {
         Ok(text)
     }
 
+    /// The kind of problem that a wrong value is.
+    pub(crate) fn code(self) -> Code {
+        match self {
+            Kind::Cron => Code::InvalidCronExpression,
+            Kind::Zone => Code::InvalidTimezone,
+            _ => Code::InvalidValue,
+        }
+    }
+
     /// What it holds, for people, in Markdown.
     pub fn text(self) -> String {
         match self {
@@ -574,7 +646,8 @@ impl Kind {
             Kind::Tags => {
                 format!("object of texts, up to {MAX_TAGS} of {MAX_SHORT_TEXT} characters")
             }
-            Kind::Json(max) => format!("JSON, up to {max} bytes"),
+            Kind::Json(max) => format!("JSON, up to {max} bytes, nested up to {MAX_DEPTH} deep"),
+            Kind::Destination => "`Destination`".to_owned(),
             Kind::RunStatus => "status of a run".to_owned(),
             Kind::RunStatuses => "statuses of runs".to_owned(),
             Kind::Object(name) => format!("`{name}`"),
@@ -656,6 +729,14 @@ mod tests {
                 Kind::Zone => (vec![json!("Europe/Zurich")], json!("Mars/Base")),
                 Kind::Tags => (vec![json!({"a": "b"})], json!({"a": 1})),
                 Kind::Json(max) => (vec![json!([1, 1.5])], json!("x".repeat(max))),
+                Kind::Destination => {
+                    let topic = "arn:aws:sns:eu-west-1:1:alerts";
+                    let good = [
+                        json!({"kind": "http", "url": "https://example.com/"}),
+                        json!({"kind": "sns", "topic_arn": topic}),
+                    ];
+                    (good.into(), json!({"kind": "sns", "topic_arn": "alerts"}))
+                }
                 _ => panic!("{} cannot be written", field.name),
             };
             for value in good {

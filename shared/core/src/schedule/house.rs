@@ -15,6 +15,8 @@ pub struct House {
     pub jitter_ms: u32,
     /// How often a launch is tried before its run has failed.
     pub launch_attempts: u32,
+    /// Seconds a tracked run may take if its schedule does not say.
+    pub max_runtime_s: u32,
     /// The zones schedules may use; empty allows all.
     pub allowed_zones: Vec<String>,
 }
@@ -26,6 +28,7 @@ impl Default for House {
             catchup_policy: Catchup::None,
             jitter_ms: 0,
             launch_attempts: 5,
+            max_runtime_s: 86_400,
             allowed_zones: Vec::new(),
         }
     }

@@ -1,5 +1,6 @@
 //! A schedule as stored: the clock, small and hot, and the spec, cold and as large as its payload.
 
+pub mod alert;
 pub mod change;
 pub mod definition;
 pub mod diff;
@@ -16,8 +17,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::encoding::json_text;
-use crate::id::{RunId, ScheduleId, SetName, WorkflowId};
+use crate::id::{NodeId, RunId, ScheduleId, SetName, WorkflowId};
 use crate::instant::{self, Instant};
+use crate::schedule::alert::Destination;
 use crate::words::Words;
 
 /// A schedule as stored.
@@ -76,6 +78,10 @@ pub struct Clock {
     /// The run that took a slot last: under `queue`, every run before it has had its turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_claimed: Option<String>,
+    /// Whether the newest run that ended failed. The owner's list of failing schedules has a row for
+    /// it then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failing: bool,
 }
 
 /// What the user wrote and only the user changes.
@@ -126,9 +132,25 @@ pub struct Options {
     /// How many failures in a row pause the schedule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_after_failures: Option<u32>,
+    /// How many failures in a row are told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alert_after_failures: Option<u32>,
+    /// Where they are told, besides the bus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alert_to: Option<Destination>,
     /// The schedule whose successful runs this one follows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_schedule_id: Option<ScheduleId>,
+    /// The trigger node of the workflow that the schedule belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trigger_node_id: Option<NodeId>,
+}
+
+impl Options {
+    /// How long a tracked run may take, if the schedule says so.
+    pub fn max_runtime(&self) -> Option<chrono::Duration> {
+        self.max_runtime_s.map(|seconds| chrono::Duration::seconds(i64::from(seconds)))
+    }
 }
 
 /// Which fires a schedule has.
@@ -330,18 +352,21 @@ impl Clock {
             && self.read().is_ok_and(|readable| readable.timetable.contains(at))
     }
 
-    /// What the schedule is doing at `now`.
-    pub fn status(&self, now: Instant) -> Status {
-        if self.read().is_err() {
-            Status::Invalid
-        } else if self.paused {
+    /// What the schedule is doing at `now`. A schedule whose last fire has passed may still have a
+    /// run that is going, `is_going`: it has not expired before that run ended.
+    pub fn status(&self, now: Instant, is_going: bool) -> Status {
+        let Ok(readable) = self.read() else { return Status::Invalid };
+        let has_fires = || {
+            self.next_run_at.is_some() || self.timing.next_after(&readable.timetable, now).is_some()
+        };
+        if self.paused {
             Status::Paused
         } else if self.timing.start_at.is_some_and(|start| now < start) {
             Status::Pending
-        } else if self.next_run_at.is_none() && !self.timing.is_silent() {
-            Status::Expired
-        } else {
+        } else if self.timing.is_silent() || is_going || has_fires() {
             Status::Active
+        } else {
+            Status::Expired
         }
     }
 }

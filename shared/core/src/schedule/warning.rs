@@ -13,6 +13,13 @@ pub struct Warning {
     pub message: String,
 }
 
+impl Warning {
+    /// A warning of this kind.
+    pub fn new(code: &str, message: impl Into<String>) -> Warning {
+        Warning { code: code.to_owned(), message: message.into() }
+    }
+}
+
 impl From<belfry_cron::Warning> for Warning {
     fn from(warning: belfry_cron::Warning) -> Warning {
         let code = serde_json::to_value(warning.code).unwrap_or_default();

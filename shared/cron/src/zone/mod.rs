@@ -151,19 +151,62 @@ impl fmt::Display for UnknownZone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} is not a time zone", self.name)?;
         match self.similar {
-            Some(similar) => write!(f, "; did you mean {similar}?"),
+            Some(similar) => match offset(&self.name) {
+                // The names of these zones have the sign of POSIX, where west is positive.
+                Some(hours) => write!(f, "; did you mean {similar}, which is UTC{hours:+03}:00?"),
+                None => write!(f, "; did you mean {similar}?"),
+            },
             None => Ok(()),
         }
     }
 }
 
-/// Finds a zone whose city has the same name or differs by one or two letters.
+/// The hours of a text such as `GMT+2`, `UTC-03:00`, `+02:00` or `+0200`. `None` if it is none, or
+/// not a whole number of hours.
+fn offset(text: &str) -> Option<i32> {
+    let text = text.trim_matches('`');
+    let prefix = text.get(..3).filter(|p| ["UTC", "GMT"].iter().any(|q| p.eq_ignore_ascii_case(q)));
+    let rest = text[prefix.map_or(0, str::len)..].trim_start();
+    let (sign, digits) = match rest.split_at_checked(1)? {
+        ("+", digits) => (1, digits),
+        ("-", digits) => (-1, digits),
+        _ => return None,
+    };
+    let hours = match digits.split_once(':') {
+        Some((hours, "00")) => hours,
+        Some(_) => return None,
+        None if digits.len() == 4 => digits.strip_suffix("00")?,
+        None => digits,
+    };
+    let is_number = (1..=2).contains(&hours.len()) && hours.bytes().all(|b| b.is_ascii_digit());
+    is_number.then(|| hours.parse::<i32>().ok().map(|hours| sign * hours)).flatten()
+}
+
+/// The zone with a fixed offset of whole hours.
+fn fixed(hours: i32) -> Option<&'static str> {
+    match hours {
+        0 => Some("UTC"),
+        hours => {
+            let name = format!("Etc/GMT{:+}", -hours);
+            Zone::all().find(|zone| *zone == name)
+        }
+    }
+}
+
+/// Finds the zone with the offset that the name gives, or a zone whose city has the same name or
+/// differs by one or two letters.
 fn similar(name: &str) -> Option<&'static str> {
     /// Longer than the name of any zone. The limit keeps the comparison cheap.
     const LONGEST: usize = 40;
     let city = |name: &str| name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
     let wanted = city(name).replace([' ', '-'], "_");
-    if wanted.len() < 5 || name.len() > LONGEST || !name.is_ascii() {
+    if name.len() > LONGEST || !name.is_ascii() {
+        return None;
+    }
+    if let Some(hours) = offset(name) {
+        return fixed(hours);
+    }
+    if wanted.len() < 5 {
         return None;
     }
     let nearest = Zone::all().map(|zone| (distance(&city(zone), &wanted), zone)).min()?;
@@ -267,8 +310,40 @@ mod tests {
             refused("New York"),
             "`New York` is not a time zone; did you mean America/New_York?"
         );
-        for name in ["", " ", "+02:00", "Mars/Olympus", "\u{0}", "CEST", &"A".repeat(1 << 20)] {
+        for name in [
+            "",
+            " ",
+            "+05:30",
+            "+15",
+            "GMT+",
+            "+2:0",
+            "Mars/Olympus",
+            "\u{0}",
+            "CEST",
+            &"A".repeat(1 << 20),
+        ] {
             assert!(Zone::parse(name).unwrap_err().similar().is_none(), "{name:.20}");
+        }
+    }
+
+    #[test]
+    fn an_offset_is_refused_with_the_zone_that_has_it() {
+        let refused = |name: &str| Zone::parse(name).unwrap_err().to_string();
+        assert_eq!(
+            refused("GMT+2"),
+            "`GMT+2` is not a time zone; did you mean Etc/GMT-2, which is UTC+02:00?"
+        );
+        for (name, similar, hours) in [
+            ("+02:00", "Etc/GMT-2", 2),
+            ("utc+2", "Etc/GMT-2", 2),
+            ("UTC +2", "Etc/GMT-2", 2),
+            ("UTC-03:00", "Etc/GMT+3", -3),
+            ("-0500", "Etc/GMT+5", -5),
+            ("GMT+14", "Etc/GMT-14", 14),
+            ("+00:00", "UTC", 0),
+        ] {
+            assert_eq!(Zone::parse(name).unwrap_err().similar(), Some(similar), "{name}");
+            check(similar, "2026-07-01T00:00:00Z", hours);
         }
     }
 

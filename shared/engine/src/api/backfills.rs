@@ -8,15 +8,14 @@ use belfry_core::fire::backfill::{
 use belfry_core::id::ScheduleId;
 use belfry_core::instant::{self, Instant};
 use belfry_core::page::List;
-use belfry_core::run::Reason;
-use belfry_core::schedule::Schedule;
 use belfry_core::schedule::change::{Change, Difference, Verb};
+use belfry_core::schedule::{Clock, Schedule};
 use serde_json::{Value, json};
 use tracing::warn;
 
 use crate::app::App;
 use crate::cloud::store::Saved;
-use crate::fires::backfill::{cancel, go_on};
+use crate::fires::backfill::{cancel, go_on, ran};
 use crate::schedules::caller::Caller;
 use crate::schedules::change::entry;
 use crate::schedules::input::check_size;
@@ -51,7 +50,7 @@ pub(crate) async fn start(
 ) -> Result<(bool, BackfillView), Refusal> {
     let now = app.now();
     let Schedule { clock, .. } = load(app, caller, id).await?;
-    let (backfill, _) = plan(app, caller, id, asked).await?;
+    let (backfill, _) = plan(app, &clock, caller, asked)?;
     let what = json!({
         "backfill_id": backfill.backfill_id,
         "from": instant::text(backfill.from),
@@ -60,6 +59,9 @@ pub(crate) async fn start(
     let change = Difference { field: "backfill".to_owned(), old: Value::Null, new: what };
     let log = Change { changes: vec![change], ..entry(&clock, caller, Verb::Backfilled, now) };
     let new = app.store.create_backfill(id, &backfill, now, &log).await? == Saved::Yes;
+    if !new {
+        same(app, &clock, &backfill).await?;
+    }
     if new && let Err(fault) = go_on(app, id, &backfill.backfill_id, now).await {
         warn!(schedule_id = %id, %fault, "backfill step failed: the next tick repeats it");
     }
@@ -73,18 +75,21 @@ pub(crate) async fn preview_backfill(
     id: &ScheduleId,
     asked: Asked,
 ) -> Result<BackfillPreview, Refusal> {
-    let (backfill, mut fires) = plan(app, caller, id, asked).await?;
+    let Schedule { clock, .. } = load(app, caller, id).await?;
+    let (backfill, mut fires) = plan(app, &clock, caller, asked)?;
+    let before = same(app, &clock, &backfill).await?;
     let ran = match backfill.rerun {
         true => 0,
-        false => app.store.ran(id, &fires).await?.len() as u64,
+        false => ran(app, &clock, &backfill, &fires, app.now()).await?.1.len() as u64,
     };
     fires.sort_unstable();
     Ok(BackfillPreview {
         dry_run: true,
         backfill_id: backfill.backfill_id,
         fires: backfill.total,
-        already_ran: ran,
-        launches: backfill.total - ran,
+        already_ran: before.as_ref().map_or(ran, |before| before.already_ran),
+        launches: if before.is_some() { 0 } else { backfill.total - ran },
+        state: before.map(|before| before.state),
         first: fires.first().copied(),
         last: fires.last().copied(),
         order: backfill.order,
@@ -125,7 +130,7 @@ pub(crate) async fn cancel_backfill(
 ) -> Result<BackfillView, Refusal> {
     let backfill = owned(app, caller, id, backfill_id).await?;
     if backfill.state == State::Running {
-        cancel(app, id, backfill, Reason::Cancelled, app.now()).await?;
+        cancel(app, id, backfill_id, app.now()).await?;
     }
     one_backfill(app, caller, id, backfill_id).await
 }
@@ -141,15 +146,33 @@ async fn owned(
     found.filter(|found| found.owner == clock.owner).ok_or(Refusal::NotFound("backfill"))
 }
 
+/// The backfill with the id of `asked`, if there is one. It must have the same options: an answer
+/// with another backfill would look like a consent.
+async fn same(app: &App, clock: &Clock, asked: &Backfill) -> Result<Option<Backfill>, Refusal> {
+    let id = &clock.schedule_id;
+    let found = app.store.backfill(id, &asked.backfill_id).await?;
+    let Some(found) = found.filter(|found| found.owner == clock.owner) else { return Ok(None) };
+    let differences = found.differences(asked, id);
+    if differences.is_empty() {
+        return Ok(Some(found));
+    }
+    let message = format!(
+        "there is a backfill of this range already, {}, in which {}; give this one another `name`",
+        found.backfill_id,
+        differences.join(", ")
+    );
+    Err(Refusal::Conflict(message))
+}
+
 /// The backfill that a caller asks for, and its fires.
-async fn plan(
+fn plan(
     app: &App,
+    clock: &Clock,
     caller: &Caller,
-    id: &ScheduleId,
     asked: Asked,
 ) -> Result<(Backfill, Vec<Instant>), Refusal> {
     check_size(asked.payload.as_ref())?;
-    let Schedule { clock, .. } = load(app, caller, id).await?;
+    let id = &clock.schedule_id;
     let now = app.now();
     if asked.to < asked.from {
         return Err(Refusal::invalid("from", "must not be after to"));

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::app::App;
 use crate::cloud::store::Stored;
 use crate::schedules::caller::Caller;
-use crate::schedules::input::{check_size, payload, read};
+use crate::schedules::input::{check_destination, check_owner, check_size, payload, read};
 use crate::schedules::lookup::{check_revision, load, owned, resolve_version};
 use crate::schedules::refusal::Refusal;
 
@@ -49,17 +49,20 @@ pub(crate) async fn diff_put(
     body: &Value,
     if_match: Option<u64>,
 ) -> Result<DiffView, Refusal> {
-    let definition = read(app, body, id)?;
-    let (old, created_at) = match app.store.schedule(id).await? {
+    let (mut definition, named) = read(app, caller, body, id)?;
+    let old = match app.store.schedule(id).await? {
         Stored::Schedule(schedule) => {
-            let Schedule { clock, spec } = owned(*schedule, caller)?;
-            check_revision(&clock, if_match)?;
-            (Some(Definition::of(&clock, &spec)), clock.created_at)
+            let schedule = owned(*schedule, caller)?;
+            check_owner(named, &schedule.clock.owner)?;
+            check_revision(&schedule.clock, if_match)?;
+            definition = definition.keeping_pause(body, schedule.clock.paused);
+            Some(schedule)
         }
-        _ if if_match.is_some() => return Err(Refusal::Stale { current: 0 }),
-        _ => (None, instant::whole_second(app.now())),
+        _ if if_match.is_some_and(|seen| seen > 0) => return Err(Refusal::Stale { current: 0 }),
+        _ => None,
     };
-    diff(app, caller, id, old, definition, created_at).await
+    let owner = named.unwrap_or(&caller.sub);
+    diff(app, caller, owner, id, old.as_ref(), definition).await
 }
 
 /// What a PATCH with `body` would change.
@@ -71,25 +74,34 @@ pub(crate) async fn diff_patch(
     if_match: Option<u64>,
 ) -> Result<DiffView, Refusal> {
     check_size(payload(body))?;
-    let Schedule { clock, spec } = load(app, caller, id).await?;
-    check_revision(&clock, if_match)?;
-    let old = Definition::of(&clock, &spec);
+    let owner = caller.named_owner(body).map_err(|problem| Refusal::Invalid(vec![problem]))?;
+    let schedule = load(app, caller, id).await?;
+    let Schedule { clock, spec } = &schedule;
+    check_owner(owner, &clock.owner)?;
+    check_revision(clock, if_match)?;
+    let old = Definition::of(clock, spec);
     let new = old.patched(body, id, &app.settings.house).map_err(Refusal::Invalid)?;
-    diff(app, caller, id, Some(old), new, clock.created_at).await
+    diff(app, caller, &clock.owner, id, Some(&schedule), new).await
 }
 
 async fn diff(
     app: &App,
     caller: &Caller,
+    owner: &str,
     id: &ScheduleId,
-    old: Option<Definition>,
+    old: Option<&Schedule>,
     new: Definition,
-    created_at: Instant,
 ) -> Result<DiffView, Refusal> {
-    let bound = old.as_ref().map(|old| &old.workflow_id);
-    let version = resolve_version(app, caller, &caller.sub, &new, bound).await?;
+    let now = app.now();
+    // What exists keeps its owner and the day it was made.
+    let owner = old.map_or(owner, |old| &old.clock.owner);
+    let created_at = old.map_or(instant::whole_second(now), |old| old.clock.created_at);
+    let old = old.map(|Schedule { clock, spec }| Definition::of(clock, spec));
+    check_destination(app, old.as_ref().map(|old| &old.options), &new.options)?;
+    let bound = old.as_ref().and_then(|old| Some((&old.workflow_id, old.version?)));
+    let version = resolve_version(app, caller, owner, &new, bound).await?;
     let new = Definition { version: Some(version), ..new };
-    Ok(view(id, old.as_ref(), &new, created_at, app.now()))
+    Ok(view(id, old.as_ref(), &new, created_at, now))
 }
 
 fn view(

@@ -8,6 +8,7 @@ use belfry_core::schedule::Schedule;
 use belfry_core::schedule::change::ChangeView;
 use chrono::Duration;
 
+use crate::api::fitting::fitting;
 use crate::app::App;
 use crate::schedules::caller::Caller;
 use crate::schedules::ledger::{MAX_FIRES, reconcile};
@@ -51,6 +52,10 @@ pub(crate) async fn changes(
 ) -> Result<Page<ChangeView>, Refusal> {
     let Schedule { clock, .. } = load(app, caller, id).await?;
     let page = app.store.changes(id, &clock.owner, limit, cursor).await?;
-    let items = page.changes.iter().map(|change| change.view()).collect();
-    Ok(Page { items, next_cursor: page.cursor })
+    let mut items: Vec<_> = page.changes.iter().map(|(_, change)| change.view()).collect();
+    let kept = fitting(&items);
+    let more = page.more || kept < items.len();
+    items.truncate(kept);
+    let last = page.changes.get(kept.saturating_sub(1)).filter(|_| more);
+    Ok(Page { items, next_cursor: last.map(|(cursor, _)| cursor.clone()) })
 }

@@ -3,21 +3,22 @@
 use belfry_core::id::{ScheduleId, WorkflowId};
 use belfry_core::instant::Instant;
 use belfry_core::page::Page;
-use belfry_core::schedule::definition::object;
-use belfry_core::schedule::view;
-use belfry_core::schedule::warning::Warning;
 use belfry_core::schedule::{Clock, Schedule, Spec, Status};
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::stats::{CONCURRENCY, in_short, of_schedule};
+use super::fitting::fitting;
+use super::stats::{in_short, of_schedule};
+use super::totals::CONCURRENCY;
 use super::whose::{PAGE, Whose};
 use crate::app::App;
-use crate::cloud::store::{Owned, Stored};
+use crate::cloud::store::Owned;
 use crate::fault::Fault;
 use crate::schedules::caller::Caller;
+use crate::schedules::last::{newest, warn};
 use crate::schedules::lookup::load;
+use crate::schedules::mend::mend;
 use crate::schedules::refusal::Refusal;
 
 /// Schedules read in one call: a filter that matches few schedules must not read all of them.
@@ -30,8 +31,9 @@ pub(crate) struct Wanted {
     pub status: Option<Status>,
     /// Only schedules of this workflow.
     pub workflow_id: Option<WorkflowId>,
-    /// Only schedules with this tag, or with this tag and value.
-    pub tag: Option<(String, Option<String>)>,
+    /// Only schedules with this tag, or with this tag and value: `team`, `team:data`. Tags and values
+    /// may have colons themselves: any of them may be the one in between.
+    pub tag: Option<String>,
     /// How many of each schedule's newest runs are shown. 0 shows none and saves a query per
     /// schedule.
     pub recent: usize,
@@ -54,35 +56,14 @@ pub(crate) async fn one(
     caller: &Caller,
     id: &ScheduleId,
 ) -> Result<(ScheduleView, u64), Refusal> {
-    let Schedule { clock, spec } = load(app, caller, id).await?;
-    let mut schedule = object(&view::schedule(&clock, &spec, app.now()));
-    schedule.extend(of_schedule(app, &clock).await?);
-    if let Some(Value::Array(warnings)) = schedule.get_mut("warnings") {
-        let missing = missing(app, &clock, &spec).await?;
-        warnings.extend(missing.into_iter().map(|warning| json!(warning)));
+    let mut found = load(app, caller, id).await?;
+    // A reader need not wait for the self-check; if mending fails, the self-check tries again.
+    if mend(app, &found.clock, true, app.now()).await.unwrap_or(false) {
+        found = load(app, caller, id).await?;
     }
-    Ok((ScheduleView(Value::Object(schedule)), clock.revision))
-}
-
-/// Warnings about what a schedule needs and is not there. They take a look at other tables, so that
-/// lists leave them out.
-async fn missing(app: &App, clock: &Clock, spec: &Spec) -> Result<Vec<Warning>, Refusal> {
-    let mut warnings = Vec::new();
-    let mut warn = |code: &str, message: String| {
-        warnings.push(Warning { code: code.to_owned(), message });
-    };
-    let (workflow, version) = (&clock.workflow_id, clock.version);
-    if app.store.workflow(workflow, version).await?.is_none() {
-        let message = format!("workflow {workflow} has no version {version}: its runs fail");
-        warn("missing_workflow", message);
-    }
-    if let Some(other) = &spec.options.after_schedule_id
-        && !matches!(app.store.schedule(other).await?, Stored::Schedule(_))
-    {
-        let message = format!("schedule {other}, which this one follows, does not exist");
-        warn("missing_schedule", message);
-    }
-    Ok(warnings)
+    let mut schedule = of_schedule(app, &found).await?;
+    warn(app, &found, &mut schedule).await?;
+    Ok((ScheduleView(Value::Object(schedule)), found.clock.revision))
 }
 
 /// The caller's schedules in the order of their names: a page begins behind a name, so that
@@ -96,23 +77,21 @@ pub(crate) async fn list(
     let now = app.now();
     let found = find(app, caller, wanted, now).await?;
     let found_now = found.schedules.iter();
-    let shown = found_now.map(|Schedule { clock, spec }| shown(app, clock, spec, wanted.recent));
+    let shown = found_now.map(|schedule| async {
+        let schedule = in_short(app, schedule, wanted.recent).await?;
+        Ok::<_, Fault>(ScheduleView(Value::Object(schedule)))
+    });
     let shown: Vec<_> = shown.collect();
-    let items = stream::iter(shown).buffered(CONCURRENCY).try_collect().await?;
-    Ok(Page { items, next_cursor: found.cursor.map(|last| wanted.whose.cursor(&last)) })
-}
-
-async fn shown(
-    app: &App,
-    clock: &Clock,
-    spec: &Spec,
-    recent: usize,
-) -> Result<ScheduleView, Fault> {
-    let mut schedule = object(&view::schedule(clock, spec, app.now()));
-    if recent > 0 {
-        schedule.extend(in_short(app, clock, recent).await?);
-    }
-    Ok(ScheduleView(Value::Object(schedule)))
+    let mut items: Vec<_> = stream::iter(shown).buffered(CONCURRENCY).try_collect().await?;
+    let kept = fitting(&items);
+    let last = match found.schedules.get(kept.saturating_sub(1)) {
+        Some(Schedule { clock, .. }) if kept < items.len() => {
+            Some((clock.owner.clone(), clock.schedule_id.clone()))
+        }
+        _ => found.cursor,
+    };
+    items.truncate(kept);
+    Ok(Page { items, next_cursor: last.map(|last| wanted.whose.cursor(&last)) })
 }
 
 /// The schedules that a search found.
@@ -141,7 +120,7 @@ pub(super) async fn find(
         let ids: Vec<_> = page.iter().map(|(_, id)| id.clone()).collect();
         for schedule in app.store.schedules(&ids).await? {
             let Schedule { clock, spec } = &schedule;
-            if wanted.fits(clock, spec, now) {
+            if wanted.fits(clock, spec) && wanted.has_status(app, clock, now).await? {
                 let last = (clock.owner.clone(), clock.schedule_id.clone());
                 schedules.push(schedule);
                 if schedules.len() == wanted.limit {
@@ -157,14 +136,28 @@ pub(super) async fn find(
     Ok(Found { schedules, cursor })
 }
 
+/// Whether a schedule has a tag, `team`, or a tag with a value, `team:data`.
+pub(super) fn is_tagged(spec: &Spec, tag: &str) -> bool {
+    let tags = &spec.options.tags;
+    let mut parts = tag.match_indices(':').map(|(at, _)| (&tag[..at], &tag[at + 1..]));
+    tags.contains_key(tag)
+        || parts.any(|(key, value)| tags.get(key).is_some_and(|has| has == value))
+}
+
 impl Wanted {
-    fn fits(&self, clock: &Clock, spec: &Spec, now: Instant) -> bool {
-        let tagged = |(key, value): &(String, Option<String>)| match spec.options.tags.get(key) {
-            None => false,
-            Some(has) => value.as_ref().is_none_or(|value| has == value),
+    /// Only a schedule without further fires costs a look at its runs: it is active until the last
+    /// of them has ended.
+    async fn has_status(&self, app: &App, clock: &Clock, now: Instant) -> Result<bool, Fault> {
+        let Some(wanted) = self.status else { return Ok(true) };
+        let status = match clock.status(now, false) {
+            Status::Expired => clock.status(now, newest(app, clock, now).await?.is_going),
+            status => status,
         };
-        self.tag.as_ref().is_none_or(tagged)
+        Ok(status == wanted)
+    }
+
+    fn fits(&self, clock: &Clock, spec: &Spec) -> bool {
+        self.tag.as_ref().is_none_or(|tag| is_tagged(spec, tag))
             && self.workflow_id.as_ref().is_none_or(|id| *id == clock.workflow_id)
-            && self.status.is_none_or(|status| status == clock.status(now))
     }
 }

@@ -9,7 +9,7 @@ use belfry_core::run::{self, Run};
 use belfry_core::schedule::Overlap;
 use belfry_core::schedule::Schedule;
 use belfry_core::schedule::change::{Change, Verb};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tracing::info;
 
 use crate::app::App;
@@ -89,7 +89,14 @@ pub(crate) async fn trigger(
     let id = RunId::caused(schedule, instant::whole_second(now), Cause::manual(unique));
     let id = match &asked.idempotency_key {
         None => id,
-        Some(key) => app.store.remember_trigger(key, &id, now).await?,
+        Some(key) => {
+            let content = json!([asked.payload, asked.overlap_policy]).to_string();
+            let known = app.store.remember_trigger(key, &content, &id, now).await?;
+            known.ok_or_else(|| {
+                let why = "this Idempotency-Key was used for a request with another body";
+                Refusal::Conflict(why.to_owned())
+            })?
+        }
     };
     let run = Run {
         payload: asked.payload,
@@ -116,11 +123,10 @@ pub(crate) async fn feedback(
     app: &App,
     caller: &Caller,
     id: &RunId,
-    body: &Value,
+    said: &Feedback,
 ) -> Result<RunView, Refusal> {
-    let said = Feedback::read(body).map_err(|problem| Refusal::Invalid(vec![problem]))?;
     let run = owned_run(app, caller, id).await?;
-    match hear(app, &run, &said).await? {
+    match hear(app, &run, said).await? {
         Heard::Yes => Ok(owned_run(app, caller, id).await?.view()),
         Heard::Before => Ok(run.view()),
         Heard::No(from) => {

@@ -5,7 +5,6 @@
 //! published is logged and changes nothing: the record is what counts.
 
 use aws_config::SdkConfig;
-use aws_sdk_sqs::error::DisplayErrorContext;
 use belfry_core::id::RunId;
 use belfry_core::instant;
 use belfry_core::run::{Reason, Status};
@@ -14,6 +13,7 @@ use tracing::warn;
 
 use crate::cloud::gather::{Answers, Gather};
 use crate::cloud::signed::{Call, Client, PUT_EVENTS};
+use crate::fault::in_words;
 use crate::settings::Settings;
 
 /// The `source` of every event.
@@ -95,7 +95,7 @@ impl Events {
                     }
                 }
                 Err(problem) => {
-                    let problem = DisplayErrorContext(problem);
+                    let problem = in_words(&problem);
                     warn!(events = batch.len(), %problem, "events not published");
                 }
             }

@@ -56,8 +56,14 @@ impl Parcel {
     /// The message that names a recorded run.
     pub fn of(run: &Run) -> Parcel {
         let (run_id, revision, launch_at) = (run.id.clone(), run.revision, run.launch_at);
-        let message = Message { run_id, revision, launch_at, ahead: false };
+        let message = Message { run_id, revision, launch_at, ahead: false, limit: false };
         Parcel { message, owner: run.owner.clone() }
+    }
+
+    /// The message that ends a run if it is still going at `at`.
+    pub fn limit(run: &Run, at: Instant) -> Parcel {
+        let Parcel { message, owner } = Parcel::of(run);
+        Parcel { message: Message { launch_at: at, limit: true, ..message }, owner }
     }
 }
 
@@ -258,7 +264,7 @@ mod tests {
         let parcel = |owner: &str, after_ms| {
             let launch_at = now + Duration::milliseconds(after_ms);
             let run_id = "report@2026-01-01T00:00:00Z".parse().unwrap();
-            let message = Message { run_id, revision: 1, launch_at, ahead: false };
+            let message = Message { run_id, revision: 1, launch_at, ahead: false, limit: false };
             Parcel { message, owner: owner.to_owned() }
         };
         let mut parcels: Vec<_> = (0..27).map(|_| parcel("ann", 5_100)).collect();

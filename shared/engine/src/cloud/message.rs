@@ -18,6 +18,9 @@ pub struct Message {
     /// Whether the launcher may read the schedule before the launch time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ahead: bool,
+    /// Whether the message does not launch the run, but ends it if its executor takes too long.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub limit: bool,
 }
 
 /// A run that a dead letter names. Recovery reads nothing else, so other fields may be wrong.
@@ -59,7 +62,7 @@ mod tests {
 
     fn fire(at: &str) -> Message {
         let run_id = format!("report@{at}").parse().unwrap();
-        Message { run_id, revision: 3, launch_at: at.parse().unwrap(), ahead: true }
+        Message { run_id, revision: 3, launch_at: at.parse().unwrap(), ahead: true, limit: false }
     }
 
     #[test]

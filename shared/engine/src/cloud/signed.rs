@@ -1,4 +1,4 @@
-//! Signed requests: calls of Lambda, Step Functions and EventBridge, one operation of each.
+//! Signed requests: calls of Lambda, Step Functions, EventBridge and SNS, one operation of each.
 //!
 //! An SDK crate brings hundreds of operations, which every build compiles and every function
 //! carries. These calls use the SDK's own runtime (`aws-smithy-runtime` and `aws-runtime`, which
@@ -96,6 +96,15 @@ pub(crate) const PUT_EVENTS: Operation = Operation {
     target: Some("AWSEvents.PutEvents"),
 };
 
+/// The operation `Publish` of SNS.
+pub(crate) const PUBLISH: Operation = Operation {
+    service: "SNS",
+    host: "sns",
+    name: "Publish",
+    content_type: "application/x-www-form-urlencoded",
+    target: None,
+};
+
 /// A client for one operation. It connects when it is first used.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
@@ -128,6 +137,13 @@ impl Call {
     /// A call to a service that reads the operation from a header, not from the path.
     pub(crate) fn json(body: &Value) -> Call {
         Call { path: "/".to_owned(), headers: Vec::new(), body: body.to_string() }
+    }
+
+    /// A call to a service that reads the operation and its parameters from a form.
+    pub(crate) fn form(parameters: &[(&str, &str)]) -> Call {
+        let pair = |(name, value): &(&str, &str)| format!("{}={}", segment(name), segment(value));
+        let body = parameters.iter().map(pair).collect::<Vec<_>>().join("&");
+        Call { path: "/".to_owned(), headers: Vec::new(), body }
     }
 
     /// A call at a path.
@@ -372,6 +388,9 @@ impl DeserializeResponse for Protocol {
 
 /// The error of a service: the code from the header, or else from the body, and the message.
 fn problem(headers: &Headers, body: &[u8]) -> ErrorMetadata {
+    if body.starts_with(b"<") {
+        return xml_problem(&String::from_utf8_lossy(body));
+    }
     let body = match body {
         [] => Value::Null,
         body => match serde_json::from_slice(body) {
@@ -386,6 +405,22 @@ fn problem(headers: &Headers, body: &[u8]) -> ErrorMetadata {
         problem = problem.code(bare(code));
     }
     if let Some(message) = text(&["message", "Message", "errorMessage"]) {
+        problem = problem.message(message);
+    }
+    problem.build()
+}
+
+/// The error of a service that answers in XML: the texts of `Code` and `Message`.
+fn xml_problem(body: &str) -> ErrorMetadata {
+    let text = |name: &str| {
+        let (_, rest) = body.split_once(&format!("<{name}>"))?;
+        Some(rest.split_once(&format!("</{name}>"))?.0)
+    };
+    let mut problem = ErrorMetadata::builder();
+    if let Some(code) = text("Code") {
+        problem = problem.code(code);
+    }
+    if let Some(message) = text("Message") {
         problem = problem.message(message);
     }
     problem.build()

@@ -7,6 +7,7 @@ use belfry_core::instant::Instant;
 use belfry_core::tick::share::{Duty, HandOver, Share};
 use tracing::error;
 
+use crate::fault::in_words;
 use crate::settings::Settings;
 
 /// SQS takes no more messages in one call.
@@ -68,7 +69,7 @@ impl TickQueue {
                 (0..batch.len()).map(|place| !is_sent(place)).collect()
             }
             Err(problem) => {
-                let problem = aws_sdk_sqs::error::DisplayErrorContext(&problem);
+                let problem = in_words(&problem);
                 error!(%problem, "shares not handed over");
                 vec![true; batch.len()]
             }

@@ -25,7 +25,7 @@ pub(crate) async fn hear(app: &App, run: &Run, said: &Feedback) -> Result<Heard,
     if run.status == said.status {
         return match (said.status, &said.external_run_id) {
             (Status::Started, Some(name)) => {
-                app.store.link_run(&run.id, run.attempt, name).await?;
+                app.store.link_run(&run.id, run.attempt, Some(name)).await?;
                 Ok(Heard::Yes)
             }
             _ => Ok(Heard::Before),

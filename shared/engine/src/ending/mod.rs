@@ -2,15 +2,17 @@
 //! consequences are the same, and this module is the only place that brings them about.
 //!
 //! The order: record the runs of followers, record the end, send the followers, continue the
-//! backfill, publish the event, release the slot, count failures in a row. [`consequences`] says
-//! which of these steps an end needs. A process that dies between two steps leaves records from
-//! which recovery and the tick do the remaining steps.
+//! backfill, publish the event, release the slot, note whether the schedule is failing, count
+//! failures in a row. [`consequences`] says which of these steps an end needs. A process that dies
+//! between two steps leaves records from which recovery and the tick do the remaining steps.
 
+mod alert;
+pub(crate) mod failing;
 pub(crate) mod failures;
 pub(crate) mod feedback;
 
 use belfry_core::run::ending::consequences;
-use belfry_core::run::{Run, Status};
+use belfry_core::run::{Run, Status, Trigger};
 use belfry_core::schedule::Schedule;
 
 use crate::app::App;
@@ -19,6 +21,7 @@ use crate::cloud::store::{Batch, Outcome};
 use crate::ending::failures::after_failure;
 use crate::fault::Fault;
 use crate::fires::{backfill, chain, slots};
+use crate::metrics;
 
 /// Who ends the run.
 pub(crate) enum By<'a> {
@@ -62,6 +65,7 @@ pub(crate) async fn end(app: &App, end: &End<'_>) -> Result<bool, Fault> {
     };
     let ended = record(app, end).await?;
     if ended {
+        count(app, outcome.status);
         chain::send(app, &followers).await;
         if follows.backfill_goes_on {
             // Boxed, as below: thousands of launches wait at once, and few of them get here, so
@@ -76,10 +80,24 @@ pub(crate) async fn end(app: &App, end: &End<'_>) -> Result<bool, Fault> {
     if follows.slot_is_freed {
         free_slot(app, end, schedule, ended).await?;
     }
-    if ended && follows.failures_are_counted {
-        Box::pin(after_failure(app, schedule, &run.id)).await?;
+    if ended {
+        Box::pin(failing::after_end(app, &schedule.clock, run, outcome.status)).await;
+    }
+    // A backfill runs old fires: how they end says nothing about the schedule as it is now.
+    if ended && follows.failures_are_counted && run.trigger != Trigger::Backfill {
+        Box::pin(after_failure(app, schedule, &run.id, outcome.error.as_deref())).await?;
     }
     Ok(ended)
+}
+
+/// Counts a run that ended. Every run ends once, so that each counts once.
+fn count(app: &App, status: Status) {
+    match status {
+        Status::Success => app.tally(metrics::RUNS_SUCCEEDED),
+        Status::Failed => app.tally(metrics::RUNS_FAILED),
+        // Recovery counts the runs that it abandons, and launcher and tick those that are skipped.
+        _ => {}
+    }
 }
 
 /// Records the end. A launcher and recovery record it only if the run's claim is still the one that

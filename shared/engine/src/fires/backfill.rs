@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use belfry_core::fire::backfill::{Backfill, LOOKED_AT, State};
+use belfry_core::fire::backfill::{Backfill, LOOKED_AT, State, is_the_clocks};
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{self, Instant};
 use belfry_core::run::{Reason, Run, Trigger};
@@ -33,7 +33,7 @@ pub(crate) async fn after_run(app: &App, ended: &RunId) {
     }
 }
 
-/// Takes the next steps of a backfill, until its runs are at their limit or it is done.
+/// Takes the next steps of a backfill, until its runs are at their limit or it is over.
 pub(crate) async fn go_on(
     app: &App,
     id: &ScheduleId,
@@ -44,35 +44,50 @@ pub(crate) async fn go_on(
         let Some(backfill) = app.store.backfill(id, backfill_id).await? else {
             return Ok(());
         };
-        if backfill.state != State::Running {
+        if backfill.is_over() {
             return Ok(());
         }
-        let Stored::Schedule(schedule) = app.store.schedule(id).await? else {
-            return cancel(app, id, backfill, Reason::Deleted, now).await;
+        let clock = match app.store.schedule(id).await? {
+            Stored::Schedule(schedule) => Some(schedule.clock),
+            _ => None,
         };
+        match (backfill.state, &clock) {
+            (State::Running, None) => {
+                stop(app, id, &backfill, now).await?;
+                continue;
+            }
+            (State::Running, Some(_)) => {}
+            _ => stop_runs(app, id, &backfill, clock.as_ref(), now).await?,
+        }
         let fires = backfill.fires(id).unwrap_or_default();
-        let next = fires.iter().skip(backfill.position as usize).take(LOOKED_AT);
-        let ran = match backfill.rerun {
-            true => BTreeSet::new(),
-            false => app.store.ran(id, &next.copied().collect::<Vec<_>>()).await?,
+        let (beside, ran) = match &clock {
+            Some(clock) if backfill.state == State::Running && !backfill.rerun => {
+                let next = fires.iter().skip(backfill.position as usize).take(LOOKED_AT);
+                ran(app, clock, &backfill, &next.copied().collect::<Vec<_>>(), now).await?
+            }
+            _ => Default::default(),
         };
-        let active = runs_of(&backfill, id);
-        let states = app.store.run_states(&active).await?;
+        let states = app.store.run_states(&runs_of(&backfill, id)).await?;
         // The run's key names the fire and the backfill; the backfill's record names only the fire.
         let states = states
             .into_iter()
             .filter_map(|(key, status)| Some((key.split_once('~')?.0.to_owned(), status)));
         let step = backfill.next_step(id, &fires, &states.collect(), &ran);
         let look_at = now + CHECK_INTERVAL;
-        let saved = app.store.save_backfill(id, backfill.version, &step.after, look_at);
+        let saved = app.store.save_backfill(id, backfill.version, &step.after, look_at, &beside);
         if saved.await? == Saved::Stale {
             continue;
         }
-        launch(app, &schedule.clock, &backfill, step.launch, now).await?;
+        if let Some(clock) = &clock {
+            launch(app, clock, &backfill, step.launch, now).await?;
+        }
         let is_full = step.after.active.len() >= step.after.max_concurrent as usize;
-        if step.after.state != State::Running {
-            info!(schedule_id = %id, backfill_id, "backfill done");
-        } else if !is_full && step.after.position < step.after.total {
+        if step.after.is_over() {
+            info!(schedule_id = %id, backfill_id, state = ?step.after.state, "backfill over");
+        } else if step.after.state == State::Running
+            && !is_full
+            && step.after.position < step.after.total
+        {
             continue;
         }
         return Ok(());
@@ -80,29 +95,83 @@ pub(crate) async fn go_on(
     Ok(())
 }
 
-/// Cancels a backfill: its runs that have not launched are cancelled, and it makes no more.
+/// Those of some fires that ran, or will run, without the backfill; and the backfills that were
+/// looked at for it.
+pub(crate) async fn ran(
+    app: &App,
+    clock: &Clock,
+    backfill: &Backfill,
+    fires: &[Instant],
+    now: Instant,
+) -> Result<(Vec<Backfill>, BTreeSet<Instant>), Fault> {
+    let id = &clock.schedule_id;
+    let mut beside = app.store.backfills(id).await?;
+    beside.retain(|other| backfill.is_beside(other));
+    let mut ran = app.store.ran(id, fires, &beside).await?;
+    let grace = app.settings.horizon.grace;
+    ran.extend(fires.iter().filter(|at| is_the_clocks(clock, **at, grace, now)));
+    Ok((beside, ran))
+}
+
+/// Cancels a backfill: its runs that have not launched are cancelled, and it makes no more. Runs
+/// that have launched go on, and it counts how they end.
 pub(crate) async fn cancel(
     app: &App,
     schedule: &ScheduleId,
-    backfill: Backfill,
-    reason: Reason,
+    backfill_id: &str,
     now: Instant,
 ) -> Result<(), Fault> {
-    let seen = backfill.version;
-    let active = runs_of(&backfill, schedule);
-    let after = Backfill { state: State::Cancelled, version: seen + 1, ..backfill };
-    if app.store.save_backfill(schedule, seen, &after, now).await? == Saved::Stale {
-        return Err(Fault {
-            doing: format!("cancel backfill {} of {schedule}", after.backfill_id),
-            source: "the backfill took a step at the same time".into(),
-        });
+    for _ in 0..STEPS {
+        let found = app.store.backfill(schedule, backfill_id).await?;
+        let Some(backfill) = found.filter(|found| found.state == State::Running) else {
+            return go_on(app, schedule, backfill_id, now).await;
+        };
+        stop(app, schedule, &backfill, now).await?;
     }
-    for id in active {
-        if let Some(run) = app.store.run(&id).await? {
-            app.store.cancel_run(&id, reason, run.revision, now).await?;
+    Err(Fault {
+        doing: format!("cancel backfill {backfill_id} of {schedule}"),
+        source: "the backfill keeps taking steps at the same time".into(),
+    })
+}
+
+/// Records that a backfill makes no more runs, unless it has taken a step meanwhile.
+async fn stop(
+    app: &App,
+    schedule: &ScheduleId,
+    backfill: &Backfill,
+    now: Instant,
+) -> Result<(), Fault> {
+    let (seen, backfill_id) = (backfill.version, &backfill.backfill_id);
+    let after = Backfill { state: State::Cancelled, version: seen + 1, ..backfill.clone() };
+    if app.store.save_backfill(schedule, seen, &after, now, &[]).await? == Saved::Yes {
+        info!(schedule_id = %schedule, backfill_id, "backfill cancelled");
+    }
+    Ok(())
+}
+
+/// Cancels the runs of a cancelled backfill that have not launched. A run that was decided on and
+/// has no record gets one: the function that decided on it may still be about to create it.
+async fn stop_runs(
+    app: &App,
+    schedule: &ScheduleId,
+    backfill: &Backfill,
+    clock: Option<&Clock>,
+    now: Instant,
+) -> Result<(), Fault> {
+    let reason = if clock.is_some() { Reason::Cancelled } else { Reason::Deleted };
+    let revision = clock.map_or(0, |clock| clock.revision);
+    for id in runs_of(backfill, schedule) {
+        let mut found = app.store.run(&id).await?;
+        if found.is_none() {
+            let none = Run::planned(id, Trigger::Backfill, &backfill.owner, revision, now, now);
+            if let Put::Unlaunched(run) = app.store.put_run(&none.skipped(reason, now)).await? {
+                found = Some(*run);
+            }
+        }
+        if let Some(run) = found.filter(|run| !run.status.is_terminal()) {
+            app.store.cancel_run(&run.id, reason, run.revision, now).await?;
         }
     }
-    info!(schedule_id = %schedule, backfill_id = after.backfill_id, ?reason, "backfill cancelled");
     Ok(())
 }
 
@@ -110,7 +179,7 @@ pub(crate) async fn cancel(
 pub(crate) async fn cancel_all(app: &App, id: &ScheduleId, now: Instant) -> Result<(), Fault> {
     for backfill in app.store.backfills(id).await? {
         if backfill.state == State::Running {
-            cancel(app, id, backfill, Reason::Deleted, now).await?;
+            cancel(app, id, &backfill.backfill_id, now).await?;
         }
     }
     Ok(())

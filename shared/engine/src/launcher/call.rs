@@ -1,18 +1,18 @@
 //! The call of a target for a claimed run, and what the target's answer does to the run.
 
-use belfry_core::run::{Reason, Run, Status};
+use belfry_core::encoding::cut;
+use belfry_core::run::{Reason, Run, Status, attempts};
 use belfry_core::schedule::Schedule;
 use belfry_core::workflow::{Completion, Workflow};
+use chrono::Duration;
 
 use super::handled::{Handled, With, again};
+use super::limit;
 use crate::app::App;
-use crate::cloud::store::{Batch, Outcome};
+use crate::cloud::store::{Batch, GivenBack, Outcome};
 use crate::cloud::targets::{Accepted, Launch, Refused};
 use crate::ending::{By, End, end};
 use crate::fault::Fault;
-
-/// The longest delay between two attempts to launch a run.
-const MAX_BACKOFF_S: i64 = 300;
 
 /// A run that this launcher has claimed.
 pub(crate) struct Claimed<'a> {
@@ -50,7 +50,7 @@ pub(crate) async fn call(app: &App, claimed: Claimed<'_>) -> Result<Handled, Fau
     drop(calling);
     match answer {
         Ok(accepted) => record(app, &claimed, &workflow, accepted).await,
-        Err(refused) => retry_or_fail(app, &claimed, refused).await,
+        Err(refused) => retry_or_fail(app, &claimed, workflow.completion, &refused).await,
     }
 }
 
@@ -86,13 +86,14 @@ async fn record(
             };
             claimed.end(app, &outcome).await?;
         }
-        // The executor reports the end. Only an id that the executor chose to report is worth a
-        // write of its own.
-        None if accepted.told => {
-            let name = accepted.external_run_id.unwrap_or_default();
-            app.store.link_run(&claimed.run.id, claimed.run.attempt, &name).await?;
+        // The executor reports the end. From here on the run is not launched again, and its time
+        // is limited.
+        None => {
+            let (run, name) = (&claimed.run, accepted.external_run_id.as_deref());
+            if app.store.link_run(&run.id, run.attempt, name).await? {
+                limit::watch(app, run, claimed.schedule).await;
+            }
         }
-        None => {}
     }
     Ok(Handled::Launched { drift_ms: claimed.run.drift_ms().unwrap_or(0), ended: done })
 }
@@ -100,25 +101,32 @@ async fn record(
 async fn retry_or_fail(
     app: &App,
     claimed: &Claimed<'_>,
-    refused: Refused,
+    completion: Completion,
+    refused: &Refused,
 ) -> Result<Handled, Fault> {
     let Claimed { run, schedule, holds_slot, .. } = claimed;
-    let attempts = schedule.spec.options.max_attempts.unwrap_or(app.settings.house.launch_attempts);
-    if refused.retryable && run.attempt < attempts {
-        // If the target may have received the run, the run keeps its slot: the next attempt finds
-        // it.
-        if *holds_slot && !refused.unheard && !outlived(app, run) {
-            // The slot is released before the run is given back. After that another message may
-            // claim the run at once and take a slot, and a release would then free the slot of that
-            // newer claim. No queued run is woken: under `queue` the runs behind this one wait for
-            // it.
-            app.store.release_slot(&run.id.schedule_id, &run.id.sort_key()).await?;
-        }
-        app.store.give_back_run(&run.id, run.attempt, Some(&refused.message)).await?;
-        let after_s = (1i64 << run.attempt.min(16)).min(MAX_BACKOFF_S);
-        return Ok(again(after_s, refused.message));
+    let (now, error) = (app.now(), cut(&refused.to_string()));
+    let attempts = run.attempts_with(&refused.message, refused.answer.as_deref(), now);
+    let options = &schedule.spec.options;
+    let most = options.max_attempts.unwrap_or(app.settings.house.launch_attempts);
+    if !refused.retryable || run.attempt >= most {
+        let outcome = Outcome::because(Status::Failed, Reason::LaunchFailed);
+        claimed.end(app, &Outcome { error: Some(error), attempts, ..outcome }).await?;
+        return Ok(Handled::Ended(Reason::LaunchFailed));
     }
-    let outcome = Outcome::because(Status::Failed, Reason::LaunchFailed);
-    claimed.end(app, &Outcome { error: Some(refused.message), ..outcome }).await?;
-    Ok(Handled::Ended(Reason::LaunchFailed))
+    // If the executor of a tracked run may have received it, the run may be going on: it keeps its
+    // slot, and the next attempt finds it.
+    let may_go_on = refused.unheard && completion == Completion::Tracked;
+    if *holds_slot && !may_go_on && !outlived(app, run) {
+        // The slot is released before the run is given back. After that another message may claim
+        // the run at once and take a slot, and a release would then free the slot of that newer
+        // claim. No queued run is woken: under `queue` the runs behind this one wait for it.
+        app.store.release_slot(&run.id.schedule_id, &run.id.sort_key()).await?;
+    }
+    let max_runtime = options.max_runtime_s.map(|s| Duration::seconds(i64::from(s)));
+    let max_age = app.settings.recovery.max_age;
+    let wait = attempts::wait(run, refused.retry_after, max_runtime, max_age, now);
+    let back = GivenBack { error: Some(error.clone()), attempts, retry_at: Some(now + wait) };
+    app.store.give_back_run(&run.id, run.attempt, &back).await?;
+    Ok(again(wait.num_seconds(), error))
 }

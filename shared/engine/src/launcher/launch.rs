@@ -1,18 +1,22 @@
 //! A launch: starts a run at its target, once. The steps: read, decide, claim, call.
 
+use belfry_core::fire::jitter::waits_until;
+use belfry_core::fire::lateness::{self, Lateness};
 use belfry_core::fire::overlap::Decision;
 use belfry_core::fire::verdict::{Verdict, judge};
 use belfry_core::id::RunId;
+use belfry_core::instant::Instant;
 use belfry_core::run::{Reason, Run, Status};
 use belfry_core::schedule::{Clock, Overlap, Schedule};
 use chrono::Duration;
 
 use super::call::{Claimed, call, outlived, too_slow};
 use super::handled::{Handled, With, again};
+use super::limit;
 use super::preread::Known;
 use crate::app::App;
 use crate::cloud::message::Message;
-use crate::cloud::store::{Batch, Claim, Claimant, Outcome};
+use crate::cloud::store::{Batch, Claim, Claimant, GivenBack, Outcome};
 use crate::ending::{By, End, end};
 use crate::fault::Fault;
 use crate::fires::chain::{self, Follows};
@@ -60,6 +64,9 @@ pub(crate) async fn launch(app: &App, fire: &Delivered<'_>) -> Result<Handled, F
     let early = message.launch_at - app.now();
     if early > MAX_WAIT {
         return Ok(again(early.num_seconds(), "too early"));
+    }
+    if message.limit {
+        return limit::enforce(app, message).await;
     }
     let mut ahead = None;
     if early > Duration::zero() {
@@ -110,6 +117,9 @@ async fn decide<'a>(
         (Verdict::Cancel(reason), _) => return cancel(app, message, clock, reason).await,
     };
     let clock = &schedule.clock;
+    if app.now() - message.launch_at > app.settings.horizon.grace {
+        heed_lateness(app, message, clock).await?;
+    }
     let own = match id.cause {
         // Only a run with a cause can have a policy of its own, or follow another run.
         Some(_) => own_policy(app, clock, id).await?,
@@ -126,6 +136,25 @@ async fn decide<'a>(
         }
     }
     Ok((schedule, policy))
+}
+
+/// Lets the catch-up policy decide about a fire that comes after the grace, as the tick does about
+/// fires that were not sent ahead. `Ok` if the fire launches now.
+async fn heed_lateness(app: &App, message: &Message, clock: &Clock) -> Result<(), Stop> {
+    let id = &message.run_id;
+    let Some(run) = app.store.run(id).await? else { return Ok(()) };
+    match lateness::judge(&run, clock, app.now(), &app.settings.horizon) {
+        Lateness::Launch => Ok(()),
+        Lateness::Missed => cancel(app, message, Some(clock), Reason::Missed).await,
+        Lateness::CatchUp(at) => {
+            app.store.catch_up_run(id, at).await?;
+            let early = at - app.now();
+            if early <= MAX_WAIT {
+                return Ok(());
+            }
+            Err(Stop::Handled(again(early.num_seconds(), "the fire was missed and is caught up")))
+        }
+    }
 }
 
 /// Cancels a fire that is no longer valid. Always returns `Err`.
@@ -185,6 +214,10 @@ async fn claim(app: &App, fire: &Delivered<'_>, known: &Known, clock: &Clock) ->
         Claim::Changed => Err(Stop::Changed),
         // The run may hold a slot that was not taken yet when the clock was read.
         Claim::Over(_) if known.ahead => Err(Stop::Changed),
+        Claim::Waits(until) => {
+            let after_s = (until - now).num_seconds() + 1;
+            Err(Stop::Handled(again(after_s, "the run waits for its next attempt")))
+        }
         Claim::Held(until) => {
             let after_s = (until - now).num_seconds() + 1;
             let why = "an earlier delivery of this message is at work".to_owned();
@@ -201,6 +234,24 @@ async fn claim(app: &App, fire: &Delivered<'_>, known: &Known, clock: &Clock) ->
     }
 }
 
+/// Waits as long as jitter may have brought the run that holds the slot too close, so that a
+/// schedule never skips its own fires because of its jitter. A longer wait is left to the queue.
+/// `false`: there is nothing to wait for.
+async fn wait_for_jitter(app: &App, run: &Run, clock: &Clock) -> Result<bool, Stop> {
+    let until = waits_until(clock, &run.id);
+    let left = until - app.now();
+    if left <= Duration::zero() {
+        return Ok(false);
+    }
+    if left > MAX_WAIT {
+        let why = "jitter brought the run before it too close";
+        give_back(app, run, why, Some(until)).await?;
+        return Err(Stop::Handled(again(left.num_seconds() + 1, why)));
+    }
+    app.time.sleep_until(until).await;
+    Ok(true)
+}
+
 /// Takes the slot that a claimed run needs. If there is none, gives the claim back or ends the run
 /// as skipped.
 async fn take_slot(
@@ -210,10 +261,16 @@ async fn take_slot(
     schedule: &Schedule,
     policy: Overlap,
 ) -> Result<(), Stop> {
-    match slots::take(app, &schedule.clock, policy, &run.id).await? {
+    let mut taken = slots::take(app, &schedule.clock, policy, &run.id).await?;
+    if matches!(taken, Taken::No(Decision::Skip(_)))
+        && wait_for_jitter(app, run, &schedule.clock).await?
+    {
+        taken = slots::take(app, &schedule.clock, policy, &run.id).await?;
+    }
+    match taken {
         Taken::Yes => Ok(()),
         Taken::Changed => {
-            app.store.give_back_run(&run.id, run.attempt, None).await?;
+            give_back(app, run, "the schedule changed", None).await?;
             Err(Stop::Changed)
         }
         Taken::No(Decision::Skip(blocked)) => {
@@ -226,8 +283,23 @@ async fn take_slot(
             Err(Stop::Handled(Handled::Ended(Reason::Overlap)))
         }
         Taken::No(_) => {
-            app.store.give_back_run(&run.id, run.attempt, None).await?;
-            Err(Stop::Handled(again(1, "another run took the slot first")))
+            let why = "another run took the slot first";
+            give_back(app, run, why, None).await?;
+            Err(Stop::Handled(again(1, why)))
         }
     }
+}
+
+/// Gives a claimed run back before its target was called, to be tried again at `retry_at` or at
+/// once.
+async fn give_back(
+    app: &App,
+    run: &Run,
+    why: &str,
+    retry_at: Option<Instant>,
+) -> Result<(), Fault> {
+    let attempts = run.attempts_with(&format!("not called: {why}"), None, app.now());
+    let back = GivenBack { attempts, retry_at, ..GivenBack::default() };
+    app.store.give_back_run(&run.id, run.attempt, &back).await?;
+    Ok(())
 }

@@ -4,6 +4,7 @@
 mod call;
 mod handled;
 mod launch;
+mod limit;
 mod preread;
 
 use aws_lambda_events::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
@@ -22,7 +23,7 @@ use crate::cloud::bus::{self, Event};
 use crate::cloud::message::{self, Message};
 use crate::cloud::store;
 use crate::ending::feedback::{self, Heard};
-use crate::fault::Fault;
+use crate::fault::{Fault, Unreadable, place_of};
 use crate::metrics::{self, Metric};
 
 /// The attribute of a message that names its fair-queue group, which is the owner.
@@ -125,7 +126,7 @@ async fn handle(
     let body = message.body.as_deref().unwrap_or_default();
     let fires: Vec<Message> = match message::read(body) {
         Ok(fires) => fires,
-        Err(problem) => return vec![hear(app, message, body, problem).await],
+        Err(problem) => return vec![hear(app, message, body, &problem).await],
     };
     let id = message.message_id.as_deref().unwrap_or_default();
     let delivery = &Delivery { message, id, brings_several: fires.len() > 1 };
@@ -182,7 +183,7 @@ async fn hear(
     app: &App,
     message: &SqsMessage,
     body: &str,
-    problem: serde_json::Error,
+    problem: &serde_json::Error,
 ) -> Result<Handled, Fault> {
     let event: Value = serde_json::from_str(body).unwrap_or_default();
     if let Some(kind) = Kind::of(&event) {
@@ -192,8 +193,9 @@ async fn hear(
         };
     }
     // The message can never succeed: the queue moves it to the dead letters, for a person to see.
-    error!(message_id = message.message_id, %problem, "poison message");
-    Err(Fault::new("read message", problem))
+    let problem = place_of(problem);
+    error!(message_id = message.message_id, problem, "poison message");
+    Err(Fault::new("read message", Unreadable(problem)))
 }
 
 async fn heard(app: &App, id: &RunId, said: &Feedback) -> Result<Handled, Fault> {

@@ -46,7 +46,8 @@ metrics! {
 
     // Recovery counts these at every call.
     RUNS_LOOKED_AT "runs_looked_at" "Runs that the sweep looked at.";
-    RUNS_RECOVERED "runs_recovered" "Lost runs sent again.";
+    RUNS_LOST "runs_lost" "Runs that recovery found without a handoff; each counts once.";
+    RUNS_RECOVERED "runs_recovered" "Lost runs sent again; each time counts.";
     RUNS_TIMED_OUT "runs_timed_out" "Runs that took longer than `max_runtime_s`.";
     RUNS_ABANDONED "runs_abandoned" "Runs that recovery abandoned.";
     DEAD_LETTERS "dead_letters" "Dead letters opened.";
@@ -56,8 +57,12 @@ metrics! {
     UNEXPLAINED "unexplained" "Fires of the day before without an explanation.";
     CLOCKS_REPAIRED "clocks_repaired" "Clocks that were missing from the due index and were put back.";
 
-    // The function that pauses the schedule counts this one: launcher, recovery or api.
+    // The function that ends the run counts these: launcher, recovery or api.
+    RUNS_SUCCEEDED "runs_succeeded" "Runs that ended with SUCCESS.";
+    RUNS_FAILED "runs_failed" "Runs that ended with FAILED, whatever the reason.";
     SCHEDULES_FAILING "schedules_failing" "Schedules paused after failures in a row.";
+    ALERTS_SENT "alerts_sent" "Alerts about failures in a row that their destination accepted.";
+    ALERTS_FAILED "alerts_failed" "Alerts about failures in a row that their destination did not accept.";
 }
 
 #[cfg(test)]

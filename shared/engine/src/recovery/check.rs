@@ -1,20 +1,24 @@
 //! The self-check: once a day it verifies every schedule's ledger of the day before, and every
-//! clock's place in the due index. Each call of recovery checks a part. Schedules that the calls of
-//! a day do not reach are not checked on that day.
+//! clock's place in the due index; it adds ended runs to the sums of their schedules, and counts the
+//! totals of owners with many schedules. Each call of recovery checks a part. Schedules that the
+//! calls of a day do not reach are not checked on that day.
 
 use belfry_core::id::ScheduleId;
 use belfry_core::instant::Instant;
-use belfry_core::recovery::check::{Repair, repair};
-use belfry_core::schedule::Schedule;
+use belfry_core::run::totals::{Life, STORED_MINUTES, Totals};
+use belfry_core::schedule::{Clock, Schedule, Spec};
 use chrono::{Duration, DurationRound};
 use futures::{StreamExt, stream};
 use serde::Serialize;
 use tracing::{error, info, warn};
 
 use crate::app::App;
-use crate::cloud::store::{CheckMark, Stored};
+use crate::cloud::store::{CheckMark, Of, Owned, Stored};
+use crate::ending::failing;
 use crate::fault::Fault;
 use crate::schedules::ledger::reconcile;
+use crate::schedules::life::{life, tidy};
+use crate::schedules::mend::mend;
 
 /// Schedules checked in one call of recovery.
 const MAX_CHECKED: usize = 500;
@@ -22,6 +26,10 @@ const MAX_CHECKED: usize = 500;
 const CONCURRENCY: usize = 16;
 /// Unexplained fires of one schedule that are logged, at most.
 const LOGGED: usize = 5;
+/// Runs of each schedule whose drift is counted, at least, if there are as many.
+const OF_EACH: usize = 20;
+/// Owners with more schedules than this have stored totals. Those of others are counted on request.
+const STORED_ABOVE: u64 = 200;
 
 /// What one call found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -36,28 +44,40 @@ pub(crate) struct Checked {
     pub failed: usize,
 }
 
+/// What the check of one schedule found.
+struct Seen {
+    schedule: Box<Schedule>,
+    life: Life,
+    unexplained: usize,
+    repaired: bool,
+}
+
 /// Continues today's check.
 pub(crate) async fn check(app: &App, now: Instant) -> Result<Checked, Fault> {
     let mut checked = Checked::default();
     let today = now.duration_trunc(Duration::days(1)).unwrap_or(now);
     let mark = match app.store.check_mark().await? {
         Some(mark) if mark.day == today => mark,
-        _ => CheckMark { day: today, from: None, done: false },
+        _ => CheckMark::begin(today),
     };
     if mark.done {
         return Ok(checked);
     }
     let found = app.store.schedules_of_all(MAX_CHECKED, mark.from.as_ref()).await?;
     let rest = found.last().filter(|_| found.len() == MAX_CHECKED).cloned();
-    let checks: Vec<_> = found.into_iter().map(|(_, id)| check_one(app, id, today, now)).collect();
-    let answers: Vec<_> = stream::iter(checks).buffer_unordered(CONCURRENCY).collect().await;
+    let checks: Vec<_> = found.into_iter().map(|owned| check_one(app, owned, today, now)).collect();
+    // In order: the schedules of an owner are next to each other.
+    let answers: Vec<_> = stream::iter(checks).buffered(CONCURRENCY).collect().await;
+    let mut seen = Vec::new();
     for (id, answer) in answers {
         checked.schedules += 1;
         match answer {
-            Ok((unexplained, repaired)) => {
-                checked.unexplained += unexplained;
-                checked.repaired += usize::from(repaired);
+            Ok(Some(one)) => {
+                checked.unexplained += one.unexplained;
+                checked.repaired += usize::from(one.repaired);
+                seen.push(one);
             }
+            Ok(None) => {}
             Err(fault) => {
                 error!(schedule_id = %id, %fault, "schedule not checked");
                 checked.failed += 1;
@@ -65,48 +85,110 @@ pub(crate) async fn check(app: &App, now: Instant) -> Result<Checked, Fault> {
         }
     }
     let done = rest.is_none();
-    app.store.move_check_mark(&CheckMark { day: today, from: rest, done }).await?;
+    let (of_owner, of_all) = count(app, mark, &seen, done, now).await?;
+    app.store
+        .move_check_mark(&CheckMark { day: today, from: rest, done, of_owner, of_all })
+        .await?;
     info!(?checked, done, "self-check");
     Ok(checked)
 }
 
+/// Adds the schedules of this call to the totals of their owners and of all, and stores the totals
+/// that are complete. Answers with those that the next call continues.
+async fn count(
+    app: &App,
+    mark: CheckMark,
+    seen: &[Seen],
+    done: bool,
+    now: Instant,
+) -> Result<(Option<(String, Totals)>, Option<Totals>), Fault> {
+    let (mut of_owner, mut of_all) = (mark.of_owner, mark.of_all);
+    let last = seen.last().map(|one| &one.schedule.clock.owner);
+    for some in seen.chunk_by(|a, b| a.schedule.clock.owner == b.schedule.clock.owner) {
+        let owner = &some[0].schedule.clock.owner;
+        // An owner with few schedules, all of them here, has no stored totals, and counting fires to
+        // come takes long.
+        let goes_on = !done && Some(owner) == last;
+        let went_on = of_owner.as_ref().is_some_and(|(before, _)| before == owner);
+        let is_stored = goes_on || went_on || some.len() as u64 > STORED_ABOVE;
+        let minutes = if is_stored { STORED_MINUTES } else { 0 };
+        let mut totals = Totals::of_nothing(minutes, now);
+        some.iter().for_each(|one| totals.add(&one.schedule.clock, &one.life, now));
+        let all = of_all.unwrap_or_else(|| Totals::of_nothing(0, now));
+        of_all = Some(all.and(&totals));
+        of_owner = Some(match of_owner {
+            Some((same, before)) if same == *owner => (same, before.and(&totals)),
+            before => {
+                if let Some((other, complete)) = before {
+                    store(app, Of::Owner(&other), &complete).await?;
+                }
+                (owner.clone(), totals)
+            }
+        });
+    }
+    if !done {
+        return Ok((of_owner, of_all));
+    }
+    if let Some((owner, totals)) = &of_owner {
+        store(app, Of::Owner(owner), totals).await?;
+    }
+    if let Some(totals) = &of_all {
+        store(app, Of::All, totals).await?;
+    }
+    Ok((None, None))
+}
+
+async fn store(app: &App, of: Of<'_>, totals: &Totals) -> Result<(), Fault> {
+    match totals.schedules > STORED_ABOVE {
+        true => app.store.save_totals(of, totals).await,
+        false => Ok(()),
+    }
+}
+
 async fn check_one(
     app: &App,
-    id: ScheduleId,
+    (_, id): Owned,
     today: Instant,
     now: Instant,
-) -> (ScheduleId, Result<(usize, bool), Fault>) {
+) -> (ScheduleId, Result<Option<Seen>, Fault>) {
     let found = look_at(app, &id, today, now).await;
     (id, found)
 }
 
-/// The number of unexplained fires of the day before, and whether the clock had to be repaired.
 async fn look_at(
     app: &App,
     id: &ScheduleId,
     today: Instant,
     now: Instant,
-) -> Result<(usize, bool), Fault> {
-    let Stored::Schedule(schedule) = app.store.schedule(id).await? else { return Ok((0, false)) };
+) -> Result<Option<Seen>, Fault> {
+    let Stored::Schedule(schedule) = app.store.schedule(id).await? else { return Ok(None) };
     let Schedule { clock, spec } = &*schedule;
-    let repaired = match repair(clock, now) {
-        None => false,
-        Some(repair) => {
-            let next = match repair {
-                Repair::SetNext(next) => Some(next),
-                Repair::PutBack => None,
-            };
-            warn!(schedule_id = %id, ?repair, "clock adrift: put back into the due index");
-            app.store.put_back(clock, next).await?
-        }
-    };
+    let repaired = mend(app, clock, true, now).await?;
+    let life = life(app, &schedule, OF_EACH).await?;
+    tidy(app, &schedule, &life, now).await?;
+    if clock.failing != (life.stats().consecutive_failures > Some(0)) {
+        failing::review(app, clock).await?;
+    }
+    let unexplained = unexplained(app, clock, spec, today, now).await?;
+    Ok(Some(Seen { schedule, life, unexplained, repaired }))
+}
+
+/// The number of unexplained fires of the day before.
+async fn unexplained(
+    app: &App,
+    clock: &Clock,
+    spec: &Spec,
+    today: Instant,
+    now: Instant,
+) -> Result<usize, Fault> {
+    let id = &clock.schedule_id;
     let (from, to) = (today - Duration::days(1), today - Duration::seconds(1));
     let Some(ledger) = reconcile(app, clock, spec, from, to, now).await? else {
         warn!(schedule_id = %id, "schedule not checked: too many fires");
-        return Ok((0, repaired));
+        return Ok(0);
     };
     for unexplained in ledger.unexplained.iter().take(LOGGED) {
         error!(schedule_id = %id, ?unexplained, "fire unexplained");
     }
-    Ok((ledger.unexplained.len(), repaired))
+    Ok(ledger.unexplained.len())
 }

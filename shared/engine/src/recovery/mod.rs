@@ -8,11 +8,12 @@ mod check;
 
 use std::collections::BTreeSet;
 
+use belfry_core::fire::lateness::{self, Lateness};
 use belfry_core::id::RunId;
 use belfry_core::instant::Instant;
 use belfry_core::recovery::{Limits, Setting, Step, next_step};
 use belfry_core::run::{Reason, Run, Status};
-use belfry_core::schedule::Schedule;
+use belfry_core::schedule::{Clock, Schedule};
 use chrono::{Duration, DurationRound};
 use futures::{StreamExt, stream};
 use serde::Serialize;
@@ -23,10 +24,12 @@ use crate::app::App;
 use crate::cloud::launch_queue::{DeadLetter, Parcel};
 use crate::cloud::message::{self, Named};
 use crate::cloud::store::{Outcome, Stored};
+use crate::ending::failing::{self, says};
 use crate::ending::{By, End, end};
-use crate::fault::Fault;
+use crate::fault::{Fault, place_of};
 use crate::fires::slots;
 use crate::metrics::{self, Metric};
+use crate::schedules::mend::mend;
 
 /// Minutes swept in one call: after an outage of recovery itself, several calls catch up.
 const MAX_MINUTES: i64 = 120;
@@ -88,12 +91,14 @@ pub(crate) async fn recover(app: &App, now: Instant) -> Report {
 async fn sweep(app: &App, now: Instant, report: &mut Report) -> Result<(), Fault> {
     let minute = Duration::minutes(1);
     let this_minute = now.duration_trunc(minute).unwrap_or(now);
-    let bookmark = app.store.bookmark().await?.unwrap_or(this_minute - FIRST_LOOK_BACK);
+    let known = app.store.bookmark().await?;
+    let bookmark = known.unwrap_or(this_minute - FIRST_LOOK_BACK);
     let last = this_minute.min(bookmark + minute * MAX_MINUTES as i32);
+    let after_outage = known.is_some() && this_minute - bookmark > app.settings.recovery.lost_after;
     let mut swept = bookmark;
     while swept < last {
         let next = swept + minute;
-        if !sweep_minute(app, next, now, report).await {
+        if !sweep_minute(app, next, after_outage, now, report).await {
             break;
         }
         swept = next;
@@ -102,7 +107,13 @@ async fn sweep(app: &App, now: Instant, report: &mut Report) -> Result<(), Fault
 }
 
 /// Sweeps one minute. `false`: something failed, and the minute must be swept again.
-async fn sweep_minute(app: &App, minute: Instant, now: Instant, report: &mut Report) -> bool {
+async fn sweep_minute(
+    app: &App,
+    minute: Instant,
+    after_outage: bool,
+    now: Instant,
+    report: &mut Report,
+) -> bool {
     let shards = (0..app.settings.due_shards).map(|shard| app.store.swept_runs(minute, shard));
     let answers: Vec<_> =
         stream::iter(shards.collect::<Vec<_>>()).buffer_unordered(CONCURRENCY).collect().await;
@@ -124,9 +135,9 @@ async fn sweep_minute(app: &App, minute: Instant, now: Instant, report: &mut Rep
         match run {
             Ok(run) if run.status.is_terminal() => {
                 report.looked_at += 1;
-                ended.push(run.id);
+                ended.push((says(&run.trigger, run.status), run.id));
             }
-            Ok(run) => work.push(look_at(app, run, now)),
+            Ok(run) => work.push(look_at(app, run, after_outage, now)),
             // This run can never be read; stopping here would hide every run behind it.
             Err(fault) => {
                 error!(%fault, "run skipped: unreadable record");
@@ -146,42 +157,70 @@ async fn sweep_minute(app: &App, minute: Instant, now: Instant, report: &mut Rep
             }
         }
     }
-    if let Err(fault) = free_slots(app, &ended).await {
-        error!(%fault, "slots not freed");
+    if let Err(fault) = after_ends(app, &ended, now).await {
+        error!(%fault, "clocks of ended runs not looked at");
         report.failed += 1;
         through = false;
     }
     through
 }
 
-/// Frees the slots of runs that have ended: the function that ended a run may have died before it
-/// released the slot. This costs one small read per schedule, and more only if there is such a
-/// slot.
-async fn free_slots(app: &App, ended: &[RunId]) -> Result<(), Fault> {
-    let schedules: BTreeSet<_> = ended.iter().map(|id| id.schedule_id.clone()).collect();
+/// A run that has ended, and whether its end says that its schedule is failing.
+type Ended = (Option<bool>, RunId);
+
+/// Looks at the clocks of runs that have ended, and does what the function that ended a run may
+/// have left undone when it died: frees the slots of these runs, and notes which schedules are
+/// failing. It also mends a clock that no tick can see, so that a schedule that lost its next run
+/// at a fire misses few of the next ones. This costs one small read per schedule, and more only if
+/// there is something to do.
+async fn after_ends(app: &App, ended: &[Ended], now: Instant) -> Result<(), Fault> {
+    let schedules: BTreeSet<_> = ended.iter().map(|(_, id)| id.schedule_id.clone()).collect();
     let schedules: Vec<_> = schedules.into_iter().collect();
     for some in schedules.chunks(CLOCKS_AT_ONCE) {
-        for clock in app.store.clocks(some).await?.into_iter().flatten() {
-            let holds = |id: &&RunId| {
-                id.schedule_id == clock.schedule_id && clock.active.contains(&id.sort_key())
-            };
-            for id in ended.iter().filter(holds) {
-                // A fire that was taken back may have been recorded anew since the sweep read it.
-                if app.store.run(id).await?.is_none_or(|run| run.status.is_terminal()) {
-                    warn!(run_id = %id, "slot freed: its run had ended without releasing it");
-                    slots::pass_on(app, &clock, id).await?;
-                }
+        for (clock, is_indexed) in app.store.placed_clocks(some).await?.into_iter().flatten() {
+            let own = || ended.iter().filter(|(_, id)| id.schedule_id == clock.schedule_id);
+            mend(app, &clock, is_indexed, now).await?;
+            free_slots(app, &clock, own().map(|(_, id)| id)).await?;
+            if own().any(|(says, _)| says.is_some_and(|failing| failing != clock.failing)) {
+                failing::review(app, &clock).await?;
             }
         }
     }
     Ok(())
 }
 
-/// Decides about a run and acts on the decision.
-async fn look_at(app: &App, run: Run, now: Instant) -> Result<Step, Fault> {
+/// Frees the slots of runs of a schedule that have ended.
+async fn free_slots(
+    app: &App,
+    clock: &Clock,
+    ended: impl Iterator<Item = &RunId>,
+) -> Result<(), Fault> {
+    for id in ended.filter(|id| clock.active.contains(&id.sort_key())) {
+        // A fire that was taken back may have been recorded anew since the sweep read it.
+        if app.store.run(id).await?.is_none_or(|run| run.status.is_terminal()) {
+            warn!(run_id = %id, "slot freed: its run had ended without releasing it");
+            slots::pass_on(app, clock, id).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Decides about a run and acts on the decision. After an outage of recovery the launchers were
+/// most likely off too, so an unlaunched run was missed rather than lost: its catch-up policy
+/// decides, whether recovery or the run's message comes first.
+async fn look_at(app: &App, run: Run, after_outage: bool, now: Instant) -> Result<Step, Fault> {
     let schedule = stored(app, &run.id).await?;
-    let setting = setting(app, &run.id, schedule.as_deref()).await?;
-    let step = next_step(&run, run.id.run_at, setting, now, &app.settings.recovery);
+    if let Some(schedule) = &schedule {
+        mend(app, &schedule.clock, true, now).await?;
+    }
+    let setting = setting(&run.id, schedule.as_deref());
+    let mut step = next_step(&run, run.id.run_at, setting, now, &app.settings.recovery);
+    if let (Step::Resend | Step::Abandon, true, Some(schedule)) = (step, after_outage, &schedule) {
+        let horizon = &app.settings.horizon;
+        if lateness::judge(&run, &schedule.clock, now, horizon) == Lateness::Missed {
+            step = Step::Cancel(Reason::Missed);
+        }
+    }
     act(app, &run, schedule.as_deref(), step, now).await?;
     Ok(step)
 }
@@ -208,6 +247,7 @@ async fn act(
         Step::LookAgain(at) => app.store.look_again(id, at).await?,
         Step::Resend => {
             if app.store.recover_run(run, again, now).await? {
+                count_lost(app, run);
                 send(app, run, now).await?;
                 warn!(run_id = %id, "lost run sent again");
             }
@@ -233,40 +273,48 @@ async fn act(
             };
             let error = Some(format!("{what}; sent again {attempts} times"));
             let outcome = Outcome::because(Status::Abandoned, Reason::Lost);
-            give_up(app, run, schedule, &Outcome { error, ..outcome }, again).await?;
+            if give_up(app, run, schedule, &Outcome { error, ..outcome }, again).await? {
+                count_lost(app, run);
+            }
         }
     }
     Ok(())
 }
 
-/// Ends a run that took too long or is abandoned.
+/// Counts a run that recovery found without a handoff. A run that was sent again before is counted
+/// already.
+fn count_lost(app: &App, run: &Run) {
+    if run.recovery.is_none() {
+        app.tally(metrics::RUNS_LOST);
+    }
+}
+
+/// Ends a run that took too long or is abandoned. `false`: it has ended otherwise.
 async fn give_up(
     app: &App,
     run: &Run,
     schedule: Option<&Schedule>,
     outcome: &Outcome,
     again: Instant,
-) -> Result<(), Fault> {
+) -> Result<bool, Fault> {
     if end(app, &End { run, schedule, outcome, by: By::Recovery }).await? {
         let (run_id, status, reason) = (&run.id, outcome.status.as_str(), outcome.reason);
         error!(%run_id, status, ?reason, error = outcome.error, "run ended by recovery");
-        return Ok(());
+        return Ok(true);
     }
     // The run has ended otherwise, or by an earlier try whose answer was lost: its slot is checked
     // once more.
-    app.store.look_again(&run.id, again).await
+    app.store.look_again(&run.id, again).await?;
+    Ok(false)
 }
 
-async fn setting(app: &App, id: &RunId, schedule: Option<&Schedule>) -> Result<Setting, Fault> {
-    let Some(Schedule { clock, spec }) = schedule else { return Ok(Setting::Deleted) };
-    let workflow = app.workflow(&clock.workflow_id, clock.version).await?;
-    // A run without its workflow fails at its launch, and says so then.
-    let completion = workflow.map(|workflow| workflow.completion).unwrap_or_default();
-    let max_runtime = spec.options.max_runtime_s.map(|s| Duration::seconds(i64::from(s)));
-    Ok(match clock.paused && !id.is_asked_for() {
-        true => Setting::Paused { completion, max_runtime },
-        false => Setting::Running { completion, max_runtime },
-    })
+fn setting(id: &RunId, schedule: Option<&Schedule>) -> Setting {
+    let Some(Schedule { clock, spec }) = schedule else { return Setting::Deleted };
+    let max_runtime = spec.options.max_runtime();
+    match clock.paused && !id.is_asked_for() {
+        true => Setting::Paused { max_runtime },
+        false => Setting::Running { max_runtime },
+    }
 }
 
 async fn send(app: &App, run: &Run, now: Instant) -> Result<(), Fault> {
@@ -309,7 +357,7 @@ async fn open(
     let named: Vec<Named> = match message::read(&letter.body) {
         Ok(named) => named,
         Err(problem) => {
-            error!(%problem, "poison dead letter");
+            error!(problem = place_of(&problem), "poison dead letter");
             report.poison += 1;
             return Ok(());
         }
@@ -328,15 +376,17 @@ async fn take_up(app: &App, id: RunId, now: Instant, report: &mut Report) -> Res
     let Some(run) = app.store.run(&id).await?.filter(|run| !run.status.is_terminal()) else {
         return Ok(true);
     };
-    if run.lease_until.is_some_and(|until| now <= until) {
-        return Ok(false);
+    match run.lease_until {
+        Some(until) if now <= until => return Ok(false),
+        // The target has accepted the run: it is not lost with its message.
+        None if run.status == Status::Started => return Ok(true),
+        _ => {}
     }
     report.looked_at += 1;
     let schedule = stored(app, &id).await?;
-    let setting = setting(app, &id, schedule.as_deref()).await?;
+    let setting = setting(&id, schedule.as_deref());
     let at_once = Limits { lost_after: Duration::zero(), ..app.settings.recovery.clone() };
-    // The run was claimed and its launch never completed: it starts over, whatever its completion
-    // is.
+    // The run was claimed and its launch never completed: it starts over.
     let as_lost = match run.status {
         Status::Started => Run { status: Status::Enqueued, ..run.clone() },
         _ => run.clone(),
@@ -373,6 +423,5 @@ fn tell(app: &App, report: &Report) {
         Metric::count(metrics::RECOVERY_FAILED, report.failed),
         Metric::count(metrics::SCHEDULES_CHECKED, report.checked.schedules),
         Metric::count(metrics::UNEXPLAINED, report.checked.unexplained),
-        Metric::count(metrics::CLOCKS_REPAIRED, report.checked.repaired),
     ]);
 }

@@ -9,6 +9,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{Client, StatusCode, Url};
 
 use crate::cloud::targets::Guard;
+use crate::fault::in_words;
 
 /// The time-out of one delivery.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(2);
@@ -69,7 +70,7 @@ impl Post {
                 }
                 Err(error) => {
                     let error = error.without_url();
-                    aws_sdk_dynamodb::error::DisplayErrorContext(&error).to_string()
+                    in_words(&error)
                 }
             };
             match pauses.next() {

@@ -25,10 +25,11 @@ pub(super) async fn publish(app: &App, request: &Request) -> Result<Answer, Refu
         return Err(Refusal::Invalid(problems));
     };
     for _ in 0..TRIES {
+        // Read first: a version that is published in between is then the newest, or takes the number.
+        let next = app.store.next_version(&id).await?;
         let version = match app.store.newest_workflow(&id).await? {
             Some((version, newest)) if newest == workflow => version,
-            Some((version, _)) => version + 1,
-            None => 1,
+            _ => next,
         };
         match workflows::publish(app, &caller, &id, version, &body).await {
             Ok(_) => {

@@ -8,7 +8,6 @@ use belfry_core::id::ScheduleId;
 use belfry_core::instant::{self, Instant};
 use belfry_core::schedule::change::{Verb, differences};
 use belfry_core::schedule::definition::Definition;
-use belfry_core::schedule::view;
 use belfry_core::schedule::{Catchup, Clock, Schedule, Spec};
 use chrono::Duration;
 use serde_json::{Value, json};
@@ -16,6 +15,8 @@ use tracing::info;
 
 use super::caller::Caller;
 use super::follow::{links, newly_followed};
+use super::input::check_destination;
+use super::last::{newest, warn};
 use super::lookup::resolve_version;
 use super::membership::{Membership, membership, moved};
 use super::refusal::Refusal;
@@ -81,7 +82,8 @@ pub(crate) async fn change(
     intent: Intent,
 ) -> Result<Saving, Refusal> {
     let now = app.now();
-    let bound = Some(&old.clock.workflow_id);
+    check_destination(app, Some(&old.spec.options), &definition.options)?;
+    let bound = Some((&old.clock.workflow_id, old.clock.version));
     let version = resolve_version(app, caller, &old.clock.owner, &definition, bound).await?;
     let definition = Definition { version: Some(version), ..definition };
     if is_same(&old, &definition, &intent) {
@@ -99,7 +101,8 @@ pub(crate) async fn change(
     let before = Definition::of(clock, spec);
     let mut changes = differences(Some(&before), &Definition::of(&new.clock, &new.spec));
     changes.extend(moved(spec.set.as_ref(), new.spec.set.as_ref()));
-    let log = Change { changes, ..entry(&new.clock, caller, intent.verb, course.since) };
+    let verb = intent.verb.clone().with_pause(clock.paused, new.clock.paused);
+    let log = Change { changes, ..entry(&new.clock, caller, verb, course.since) };
     let edit = if course.moves { Edit::MovePosition } else { Edit::KeepPosition };
     let saved = app.store.edit_schedule(clock.revision, &new, &log, edit, &links).await?;
     if saved == Saved::Stale {
@@ -115,7 +118,7 @@ pub(crate) async fn change(
         tell_paused(app, caller, &new).await;
     }
     course.run(app, &new.clock, now).await?;
-    Ok(saving(false, &new, now))
+    saving(app, false, &new, now).await
 }
 
 /// Whether a change would leave everything as it is.
@@ -135,7 +138,7 @@ async fn repeat(app: &App, old: &Schedule, now: Instant) -> Result<Saving, Refus
     if let Some(followed) = &old.spec.options.after_schedule_id {
         invalidate_prereads(app, followed, now).await?;
     }
-    Ok(saving(false, old, now))
+    saving(app, false, old, now).await
 }
 
 /// What a change does to the fires to come.
@@ -270,7 +273,14 @@ pub(crate) fn entry(clock: &Clock, caller: &Caller, verb: Verb, now: Instant) ->
     }
 }
 
-pub(crate) fn saving(created: bool, schedule: &Schedule, now: Instant) -> Saving {
+pub(crate) async fn saving(
+    app: &App,
+    created: bool,
+    schedule: &Schedule,
+    now: Instant,
+) -> Result<Saving, Refusal> {
     let Schedule { clock, spec } = schedule;
-    Saving { created, schedule: view::schedule(clock, spec, now), revision: clock.revision }
+    let mut shown = newest(app, clock, now).await?.schedule(clock, spec, now);
+    warn(app, schedule, &mut shown).await?;
+    Ok(Saving { created, schedule: Value::Object(shown), revision: clock.revision })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use belfry_core::id::{ScheduleId, SetName};
-use belfry_core::instant;
+use belfry_core::instant::{self, Instant};
 use belfry_core::schedule::change::{Verb, differences};
 use belfry_core::schedule::definition::Definition;
 use belfry_core::schedule::{Clock, Schedule, Spec};
@@ -14,7 +14,7 @@ use tracing::info;
 use super::caller::Caller;
 use super::change::{Saving, entry, first_fire, saving, spec};
 use super::follow::{links, newly_followed};
-use super::input::read;
+use super::input::{check_destination, read};
 use super::lookup::resolve_version;
 use super::membership::{membership, moved};
 use super::refusal::Refusal;
@@ -33,13 +33,14 @@ pub(crate) async fn create(
     id: &ScheduleId,
     body: &Value,
 ) -> Result<Saving, Refusal> {
-    let definition = read(app, body, id)?;
+    let (definition, owner) = read(app, caller, body, id)?;
+    let owner = owner.unwrap_or(&caller.sub);
     let taken = || Refusal::Conflict(format!("schedule {id} already exists"));
     let free = match app.store.schedule(id).await? {
         Stored::Schedule(_) => return Err(taken()),
         free => free,
     };
-    match make(app, caller, id, definition, Birth::under(free)).await {
+    match make(app, caller, owner, id, definition, Birth::under(free)).await {
         Err(Refusal::Stale { .. }) => Err(taken()),
         made => made,
     }
@@ -70,63 +71,70 @@ impl Birth {
     }
 }
 
+/// Creates a schedule of `owner`.
 pub(crate) async fn make(
     app: &App,
     caller: &Caller,
+    owner: &str,
     id: &ScheduleId,
     definition: Definition,
     Birth { revision, then, set }: Birth,
 ) -> Result<Saving, Refusal> {
     let now = app.now();
-    let version = resolve_version(app, caller, &caller.sub, &definition, None).await?;
-    let mut links = links(app, &caller.sub, id, None, Some(&definition)).await?;
-    links.extend(membership(&caller.sub, None, set.as_ref()));
-    let created_at = instant::whole_second(now);
-    let clock = Clock {
-        schedule_id: id.clone(),
-        owner: caller.sub.clone(),
-        revision,
-        next_run_at: first_fire(&definition, id, created_at, now),
-        timing: definition.timing.clone(),
-        policies: definition.policies.clone(),
-        workflow_id: definition.workflow_id.clone(),
-        version,
-        paused: definition.paused,
-        zone_lost: false,
-        created_at,
-        last_run_at: None,
-        last_run_id: None,
-        active: BTreeSet::new(),
-        then,
-        last_claimed: None,
-    };
-    let spec = Spec { set, ..spec(definition, revision, None, now) };
-    let schedule = Schedule { clock, spec };
+    check_destination(app, None, &definition.options)?;
+    let version = resolve_version(app, caller, owner, &definition, None).await?;
+    let mut links = links(app, owner, id, None, Some(&definition)).await?;
+    links.extend(membership(owner, None, set.as_ref()));
+    let clock = Clock { revision, version, then, ..new_clock(id, owner, &definition, now) };
+    let schedule = Schedule { clock, spec: Spec { set, ..spec(definition, revision, None, now) } };
     let Schedule { clock, spec } = &schedule;
     let mut changes = differences(None, &Definition::of(clock, spec));
     changes.extend(moved(None, spec.set.as_ref()));
     let log = Change { changes, ..entry(clock, caller, Verb::Created, now) };
     let quota = &app.settings.quota;
-    if let Spent::Wait(wait) = app.store.spend_creation(&caller.sub, quota, now).await? {
+    if let Spent::Wait(wait) = app.store.spend_creation(owner, quota, now).await? {
         let why = format!("at most {} schedules can be created in a minute", quota.per_minute);
         return Err(Refusal::TooMany { why, wait });
     }
     match app.store.create_schedule(&schedule, &log, quota.schedules, &links).await? {
         Created::Taken => Err(Refusal::Stale { current: revision }),
         Created::Full => {
-            let why = format!(
-                "you have {} schedules, the most an owner may have; delete one first",
-                quota.schedules
-            );
+            let most = quota.schedules;
+            let why =
+                format!("{owner} has {most} schedules, the most there may be; delete one first");
             Err(Refusal::TooMany { why, wait: RETRY_WHEN_FULL })
         }
         Created::Yes => {
-            info!(schedule_id = %id, by = caller.sub, "schedule created");
+            info!(schedule_id = %id, owner, by = caller.sub, "schedule created");
             if let Some(followed) = newly_followed(&links) {
                 invalidate_prereads(app, followed, now).await?;
             }
             emit_soon(app, clock, now).await;
-            Ok(saving(true, &schedule, now))
+            saving(app, true, &schedule, now).await
         }
+    }
+}
+
+/// The clock of a new schedule, before anything has run.
+fn new_clock(id: &ScheduleId, owner: &str, definition: &Definition, now: Instant) -> Clock {
+    let created_at = instant::whole_second(now);
+    Clock {
+        schedule_id: id.clone(),
+        owner: owner.to_owned(),
+        revision: 1,
+        next_run_at: first_fire(definition, id, created_at, now),
+        timing: definition.timing.clone(),
+        policies: definition.policies.clone(),
+        workflow_id: definition.workflow_id.clone(),
+        version: definition.version.unwrap_or_default(),
+        paused: definition.paused,
+        zone_lost: false,
+        created_at,
+        last_run_at: None,
+        last_run_id: None,
+        active: BTreeSet::new(),
+        then: BTreeSet::new(),
+        last_claimed: None,
+        failing: false,
     }
 }

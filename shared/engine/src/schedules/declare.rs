@@ -1,7 +1,6 @@
 //! Declared schedules: a set creates, changes and deletes the schedules that belong to it. They can
 //! also be changed by hand like any other schedule; the set detects that as drift and reverts it.
 
-use belfry_core::declare::set::declaration::says_paused;
 use belfry_core::id::{ScheduleId, SetName};
 use belfry_core::schedule::change::Verb;
 use belfry_core::schedule::definition::Definition;
@@ -11,7 +10,7 @@ use super::caller::Caller;
 use super::change::{Intent, Saving, change};
 use super::create::{Birth, make};
 use super::delete::remove;
-use super::input::read;
+use super::input::{check_owner, read};
 use super::lookup::{TRIES, check_revision, crowded, load};
 use super::membership::{Membership, check_member};
 use super::refusal::Refusal;
@@ -30,22 +29,21 @@ pub async fn declare(
     body: &Value,
     seen: Option<u64>,
 ) -> Result<Saving, Refusal> {
-    let definition = read(app, body, id)?;
+    let (definition, owner) = read(app, caller, body, id)?;
+    check_owner(owner, &caller.sub)?;
     for _ in 0..TRIES {
         let saved = match app.store.schedule(id).await? {
             Stored::Schedule(schedule) => {
                 check_member(&schedule, caller, set)?;
                 check_revision(&schedule.clock, seen)?;
-                let stays =
-                    if says_paused(body) { definition.paused } else { schedule.clock.paused };
-                let definition = Definition { paused: stays, ..definition.clone() };
+                let definition = definition.clone().keeping_pause(body, schedule.clock.paused);
                 let intent = Intent::new(Verb::Updated).keeping_pause_of(&schedule.spec);
                 change(app, caller, *schedule, definition, intent).await
             }
             _ if seen.is_some_and(|seen| seen > 0) => return Err(Refusal::Stale { current: 0 }),
             free => {
                 let birth = Birth::under(free).of(set);
-                make(app, caller, id, definition.clone(), birth).await
+                make(app, caller, &caller.sub, id, definition.clone(), birth).await
             }
         };
         match saved {

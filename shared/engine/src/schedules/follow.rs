@@ -60,7 +60,10 @@ async fn check(app: &App, owner: &str, id: &ScheduleId, other: &ScheduleId) -> R
             _ => None,
         };
         match found {
-            None if hop == 0 => return refuse(format!("schedule {other} does not exist")),
+            None if hop == 0 => {
+                let problem = format!("schedule {other} does not exist");
+                return Err(Refusal::unknown("after_schedule_id", problem));
+            }
             None => return Ok(()),
             Some(Schedule { clock, .. })
                 if hop == 0 && clock.then.len() >= MAX_FOLLOWERS && !clock.then.contains(id) =>

@@ -1,30 +1,90 @@
 //! Reading a request's body: the size of its payload, and the definition it holds.
 
+use belfry_core::encoding::{is_shallow, too_deep};
 use belfry_core::id::ScheduleId;
-use belfry_core::invalid::Invalid;
+use belfry_core::invalid::{Code, Invalid};
+use belfry_core::schedule::Options;
+use belfry_core::schedule::alert::Destination;
 use belfry_core::schedule::definition::Definition;
 use belfry_core::schedule::fields::{MAX_PAYLOAD, given};
 use serde_json::Value;
 
+use super::caller::Caller;
 use super::refusal::Refusal;
 use crate::app::App;
+use crate::cloud::targets::url_problem;
 
 pub(crate) fn payload(body: &Value) -> Option<&Value> {
     given(body, "payload")
 }
 
-/// Refuses a payload that does not fit into the messages and items that carry it.
+/// Refuses a payload that does not fit into the messages and items that carry it, or is nested too
+/// deep to be read again.
 pub(crate) fn check_size(payload: Option<&Value>) -> Result<(), Refusal> {
     match payload {
         Some(payload) if payload.to_string().len() > MAX_PAYLOAD => {
             let message = format!("must be at most {MAX_PAYLOAD} bytes");
-            Err(Refusal::TooLarge(Invalid::new("payload", message)))
+            Err(Refusal::TooLarge(Invalid::new("payload", message).coded(Code::TooLarge)))
         }
+        Some(payload) if !is_shallow(payload) => Err(Refusal::invalid("payload", too_deep())),
         _ => Ok(()),
     }
 }
 
-pub(crate) fn read(app: &App, body: &Value, id: &ScheduleId) -> Result<Definition, Refusal> {
+/// The definition that a body holds, and the owner that it names, if it names one.
+pub(crate) fn read<'a>(
+    app: &App,
+    caller: &Caller,
+    body: &'a Value,
+    id: &ScheduleId,
+) -> Result<(Definition, Option<&'a str>), Refusal> {
     check_size(payload(body))?;
-    Definition::parse(body, id, &app.settings.house).map_err(Refusal::Invalid)
+    let definition = Definition::parse(body, id, &app.settings.house);
+    match (definition, caller.named_owner(body)) {
+        (Ok(definition), Ok(owner)) => Ok((definition, owner)),
+        (definition, owner) => {
+            let problems = definition.err().into_iter().flatten();
+            Err(Refusal::Invalid(problems.chain(owner.err()).collect()))
+        }
+    }
+}
+
+/// Refuses a destination of alerts that this deployment may not reach. One that a schedule had
+/// before stays, so that the schedule can still be paused.
+pub(crate) fn check_destination(
+    app: &App,
+    before: Option<&Options>,
+    wanted: &Options,
+) -> Result<(), Refusal> {
+    match destination_problem(app, before, wanted) {
+        Some(problem) => Err(Refusal::Invalid(vec![problem])),
+        None => Ok(()),
+    }
+}
+
+/// The same, as the problem itself.
+pub(crate) fn destination_problem(
+    app: &App,
+    before: Option<&Options>,
+    wanted: &Options,
+) -> Option<Invalid> {
+    match &wanted.alert_to {
+        to if before.is_some_and(|before| before.alert_to == *to) => None,
+        Some(Destination::Http { url }) => {
+            let problem = url_problem(url, &app.settings.reachable)?;
+            Some(Invalid::new("alert_to.url", problem))
+        }
+        _ => None,
+    }
+}
+
+/// Refuses a body that names another owner than the schedule has.
+pub(crate) fn check_owner(named: Option<&str>, owner: &str) -> Result<(), Refusal> {
+    match named {
+        Some(named) if named != owner => {
+            let message = "is not the owner of this schedule, which never changes";
+            Err(Refusal::invalid("user_id", message))
+        }
+        _ => Ok(()),
+    }
 }

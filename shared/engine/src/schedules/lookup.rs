@@ -42,32 +42,35 @@ pub(crate) fn check_revision(clock: &Clock, if_match: Option<u64>) -> Result<(),
 
 /// The workflow version that a definition means. A definition without an existing workflow version
 /// is refused. So is a workflow that belongs neither to the schedule's owner nor to everybody,
-/// unless the caller is an admin or the schedule was bound to it before.
+/// unless the caller is an admin or the schedule was bound to it before. What a schedule is bound to
+/// already is not looked up: a schedule whose version was deleted can still be paused.
 pub(crate) async fn resolve_version(
     app: &App,
     caller: &Caller,
     owner: &str,
     definition: &Definition,
-    bound: Option<&WorkflowId>,
+    bound: Option<(&WorkflowId, u32)>,
 ) -> Result<u32, Refusal> {
     let id = &definition.workflow_id;
-    if bound != Some(id) {
+    if bound.is_none_or(|(bound, _)| bound != id) {
         let found = app.store.workflow_owner(id).await?;
         let usable = |has: &String| has == owner || has == EVERYBODY || caller.acts_for(has);
         if !found.as_ref().is_some_and(usable) {
-            return Err(Refusal::invalid("workflow_id", format!("workflow {id} does not exist")));
+            return Err(Refusal::unknown("workflow_id", format!("workflow {id} does not exist")));
         }
     }
     match definition.version {
-        Some(version) => match app.workflow(id, version).await? {
+        Some(version) if bound == Some((id, version)) => Ok(version),
+        // Not from memory, which may have a version that was deleted.
+        Some(version) => match app.store.workflow(id, version).await? {
             Some(_) => Ok(version),
             None => {
-                Err(Refusal::invalid("version", format!("workflow {id} has no version {version}")))
+                Err(Refusal::unknown("version", format!("workflow {id} has no version {version}")))
             }
         },
         None => match app.store.newest_workflow(id).await? {
             Some((version, _)) => Ok(version),
-            None => Err(Refusal::invalid("workflow_id", format!("workflow {id} does not exist"))),
+            None => Err(Refusal::unknown("workflow_id", format!("workflow {id} has no version"))),
         },
     }
 }

@@ -1,7 +1,7 @@
 //! Refusals: why a request was not carried out.
 
 use belfry_core::guard::access::Scope;
-use belfry_core::invalid::Invalid;
+use belfry_core::invalid::{Code, Invalid};
 use chrono::Duration;
 
 use crate::fault::Fault;
@@ -44,6 +44,11 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// What a field names does not exist.
+    pub(crate) fn unknown(field: &str, message: impl Into<String>) -> Refusal {
+        Refusal::Invalid(vec![Invalid::new(field, message).coded(Code::DoesNotExist)])
+    }
+
     pub(crate) fn invalid(field: &str, message: impl Into<String>) -> Refusal {
         Refusal::Invalid(vec![Invalid::new(field, message)])
     }

@@ -9,13 +9,15 @@ use serde_json::Value;
 use super::caller::Caller;
 use super::change::{Intent, Saving, change};
 use super::create::{Birth, make};
-use super::input::{check_size, payload, read};
+use super::input::{check_owner, check_size, payload, read};
 use super::lookup::{TRIES, check_revision, crowded, load, owned};
 use super::refusal::Refusal;
 use crate::app::App;
 use crate::cloud::store::Stored;
 
-/// Creates a schedule or replaces its definition. The same call again changes nothing.
+/// Creates a schedule or replaces its definition. The same call again changes nothing, and a call
+/// that does not mention `paused` leaves a pause as it is. With `if_match` 0, which is no revision,
+/// it only creates.
 pub(crate) async fn put(
     app: &App,
     caller: &Caller,
@@ -23,17 +25,24 @@ pub(crate) async fn put(
     body: &Value,
     if_match: Option<u64>,
 ) -> Result<Saving, Refusal> {
-    let definition = read(app, body, id)?;
+    let (definition, owner) = read(app, caller, body, id)?;
     for _ in 0..TRIES {
         let saved = match app.store.schedule(id).await? {
             Stored::Schedule(schedule) => {
                 let schedule = owned(*schedule, caller)?;
+                check_owner(owner, &schedule.clock.owner)?;
                 check_revision(&schedule.clock, if_match)?;
                 let intent = Intent::new(Verb::Updated).keeping_pause_of(&schedule.spec);
-                change(app, caller, schedule, definition.clone(), intent).await
+                let definition = definition.clone().keeping_pause(body, schedule.clock.paused);
+                change(app, caller, schedule, definition, intent).await
             }
-            _ if if_match.is_some() => return Err(Refusal::Stale { current: 0 }),
-            free => make(app, caller, id, definition.clone(), Birth::under(free)).await,
+            _ if if_match.is_some_and(|seen| seen > 0) => {
+                return Err(Refusal::Stale { current: 0 });
+            }
+            free => {
+                let (owner, birth) = (owner.unwrap_or(&caller.sub), Birth::under(free));
+                make(app, caller, owner, id, definition.clone(), birth).await
+            }
         };
         match saved {
             Err(Refusal::Stale { .. }) if if_match.is_none() => {}
@@ -52,6 +61,10 @@ pub(crate) async fn patch(
     if_match: Option<u64>,
 ) -> Result<Saving, Refusal> {
     check_size(payload(body))?;
+    let owner = caller.named_owner(body).map_err(|problem| Refusal::Invalid(vec![problem]))?;
+    if owner.is_some() {
+        check_owner(owner, &load(app, caller, id).await?.clock.owner)?;
+    }
     let house = &app.settings.house;
     let edit = |old: &Definition| old.patched(body, id, house);
     alter(app, caller, id, if_match, Intent::new(Verb::Updated), edit).await

@@ -14,9 +14,9 @@ use serde_json::json;
 use super::file::{Files, Problem, Set};
 use super::show::{is_problem, print, verdict};
 use super::validate::tell;
-use crate::cli::client::{Api, Connection, Done, Failure, read};
-use crate::cli::print_json;
+use crate::cli::client::{Api, Connection, Done, Failure, With};
 use crate::cli::table::{plain, shown};
+use crate::cli::{print_json, print_line, unread_is_fine};
 
 /// A limit on the calls for one set: a large set takes several, at the pace the API sets.
 const MAX_CALLS: usize = 200;
@@ -144,8 +144,10 @@ async fn plan_all(api: &Api, sets: &[Set], wish: &Wish) -> Result<Vec<SetPlan>, 
     let mut plans = Vec::new();
     for set in sets {
         let path = ["sets", set.name.as_str(), "plan"];
-        let asked = api.ask(Method::POST, &path, &wish.query(), Some(&set.body()), None).await;
-        plans.push(read(asked.map_err(|failure| located(failure, set))?)?);
+        let (query, body) = (wish.query(), set.body());
+        let with = With { query: &query, body: Some(&body), ..With::default() };
+        let asked = api.ask::<SetPlan>(Method::POST, &path, with).await;
+        plans.push(asked.map_err(|failure| located(failure, set))?.view);
     }
     Ok(plans)
 }
@@ -154,7 +156,7 @@ async fn apply(api: Api, sets: Vec<Set>, wish: Wish) -> Done {
     let plans = plan_all(&api, &sets, &wish).await?;
     if !api.json {
         for plan in &plans {
-            print(plan, wish.verbose)?;
+            unread_is_fine(print(plan, wish.verbose))?;
         }
     }
     if let Some(guard) = plans.iter().find_map(|plan| plan.guard.as_ref()) {
@@ -163,7 +165,7 @@ async fn apply(api: Api, sets: Vec<Set>, wish: Wish) -> Done {
         return Err(Failure::Broken(plain(&format!("{guard}: {words}"))));
     }
     let is_change = plans.iter().any(|plan| verdict(plan).changes);
-    if is_change && !wish.yes && !agreed()? {
+    if is_change && !wish.yes && !agreed().unwrap_or(false) {
         return Err(Failure::Broken("nothing was applied".to_owned()));
     }
     let mut answers = Vec::new();
@@ -175,7 +177,7 @@ async fn apply(api: Api, sets: Vec<Set>, wish: Wish) -> Done {
     }
     let problems = answers.iter().any(|answer| verdict(answer).problems);
     if api.json {
-        print_json(&json!({"sets": answers}))?;
+        unread_is_fine(print_json(&json!({"sets": answers})))?;
     }
     Ok(if problems { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -201,21 +203,24 @@ async fn bring(api: &Api, set: &Set, plan: &SetPlan, wish: &Wish) -> Result<SetP
     let mut told = BTreeMap::new();
     for _ in 0..MAX_CALLS {
         let path = ["sets", set.name.as_str()];
-        let asked = api.ask(Method::PUT, &path, &wish.query(), Some(&body), None).await;
-        let answer: SetPlan = read(asked.map_err(|failure| located(failure, set))?)?;
+        let query = wish.query();
+        let with = With { query: &query, body: Some(&body), ..With::default() };
+        let asked = api.ask::<SetPlan>(Method::PUT, &path, with).await;
+        let answer = asked.map_err(|failure| located(failure, set))?.view;
         for item in answer.schedules.iter().filter(|item| item.action.changes()) {
             told.insert(item.schedule_id.clone(), item.clone());
         }
         let left = answer.remaining;
         if !api.json && total > 20 {
-            crate::cli::print_line(&format!("  {} of {total}", total.saturating_sub(left)))?;
+            let line = format!("  {} of {total}", total.saturating_sub(left));
+            unread_is_fine(print_line(&line))?;
         }
         idle = if left < before { 0 } else { idle + 1 };
         before = left;
         if left == 0 || idle == MAX_IDLE {
             let answer = merged(answer, told);
             if !api.json {
-                outcomes(&answer)?;
+                unread_is_fine(outcomes(&answer))?;
             }
             return Ok(answer);
         }
@@ -251,10 +256,10 @@ fn outcomes(answer: &SetPlan) -> io::Result<()> {
         done += usize::from(outcome == Outcome::Done);
         if is_problem(outcome) {
             let line = format!("  {name}  {}: {}", shown(&outcome), shown(message));
-            crate::cli::print_line(&plain(&line))?;
+            print_line(&plain(&line))?;
         }
     }
-    crate::cli::print_line(&format!("set {}: {done} done", answer.set))
+    print_line(&format!("set {}: {done} done", answer.set))
 }
 
 /// Translates a refusal's places in the request body into places in the files.

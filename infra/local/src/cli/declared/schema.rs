@@ -7,7 +7,7 @@ use belfry_engine::api::http::openapi;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::cli::{fail, print_line};
+use crate::cli::{print_line, printed};
 
 /// Prints the JSON Schema of files of schedules, for editors that complete and check them.
 #[derive(Args)]
@@ -16,10 +16,7 @@ pub(crate) struct Schema {}
 impl Schema {
     pub(crate) fn run(self) -> ExitCode {
         let Schema {} = self;
-        match print_line(schema_text().trim_end()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(problem) => fail(&problem.to_string()),
-        }
+        printed(print_line(schema_text().trim_end()).map(|()| ExitCode::SUCCESS))
     }
 }
 
@@ -74,6 +71,7 @@ fn schema() -> Value {
             "NamedWorkflow": named(workflow.clone(), "workflow_id"),
             "Workflow": workflow,
             "Target": of_api("Target"),
+            "Destination": of_api("Destination"),
         },
     });
     relinked(text)

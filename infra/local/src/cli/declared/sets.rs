@@ -10,9 +10,10 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::write::write;
-use crate::cli::client::{Api, Connection, Done, read};
+use crate::cli::client::{Api, Connection, Done, With};
+use crate::cli::schedules::ScheduleView;
 use crate::cli::table::plain;
-use crate::cli::{print_json, print_line};
+use crate::cli::{print_json, print_line, unread_is_fine};
 
 /// Prints a set as the file that would declare it.
 #[derive(Args)]
@@ -70,22 +71,21 @@ impl Release {
 
 async fn export(api: Api, set: Option<SetName>) -> Done {
     let Some(set) = set else {
-        let sets = api.get(&["sets"], &[]).await?;
+        let sets = api.get::<SetList>(&["sets"], &[]).await?;
         if api.json {
-            print_json(&sets)?;
+            print_json(&sets.json)?;
         } else {
-            for item in read::<SetList>(sets)?.items {
+            for item in sets.view.items {
                 print_line(&format!("{}  {} schedules", item.set, item.schedules))?;
             }
         }
         return Ok(ExitCode::SUCCESS);
     };
-    let export = api.get(&["sets", set.as_str()], &[]).await?;
+    let export = api.get::<SetExport>(&["sets", set.as_str()], &[]).await?;
     if api.json {
-        print_json(&export)?;
+        print_json(&export.json)?;
     } else {
-        let export: SetExport = read(export)?;
-        print_line(write(&told(&json!(export))).trim_end())?;
+        print_line(write(&told(&json!(export.view))).trim_end())?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -110,11 +110,11 @@ async fn move_all(api: Api, method: Method, set: SetName, ids: Vec<String>) -> D
     let mut moved = Vec::new();
     for id in &ids {
         let path = ["sets", set.as_str(), "members", id];
-        let schedule = api.ask(method.clone(), &path, &[], None, None).await?;
+        let schedule = api.ask::<ScheduleView>(method.clone(), &path, With::default()).await?;
         if !api.json {
-            print_line(&plain(&format!("{word} {id}")))?;
+            unread_is_fine(print_line(&plain(&format!("{word} {id}"))))?;
         }
-        moved.push(schedule);
+        moved.push(schedule.json);
     }
     if api.json {
         print_json(&json!({"items": moved}))?;

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::file::{Files, Problem};
 use crate::cli::table::plain;
-use crate::cli::{print_json, print_line};
+use crate::cli::{complain, print_json, print_line, printed};
 
 /// Checks files of schedules without a deployment; reports every problem with its line and column.
 #[derive(Args)]
@@ -45,17 +45,16 @@ impl Validate {
                 })
             })
         };
-        match told {
-            Ok(()) if errors.is_empty() => ExitCode::SUCCESS,
-            _ => ExitCode::FAILURE,
+        match errors.is_empty() {
+            true => printed(told.map(|()| ExitCode::SUCCESS)),
+            false => ExitCode::FAILURE,
         }
     }
 }
 
 /// Prints the problems of files.
-#[expect(clippy::print_stderr, reason = "a command's errors belong on standard error")]
 pub(super) fn tell(problems: &[Problem]) {
     for problem in problems {
-        eprintln!("{}", plain(&problem.to_string()));
+        complain(&plain(&problem.to_string()));
     }
 }

@@ -57,6 +57,7 @@ impl Properties {
                     _ => Value::String(text),
                 },
                 (Some(Kind::Tags), tags) => texts(tags),
+                (Some(Kind::Destination), Value::Object(to)) => spelled(to),
                 (_, value) => value,
             }
         })
@@ -69,9 +70,7 @@ impl Properties {
             "definition",
             "WorkflowId",
             |field, value| match value {
-                Value::Object(target) if field == "target" => {
-                    Value::Object(target.into_iter().map(|(key, v)| (field_of(&key), v)).collect())
-                }
+                Value::Object(target) if field == "target" => spelled(target),
                 value => value,
             },
         )
@@ -126,6 +125,11 @@ fn texts(tags: Value) -> Value {
         value => value,
     };
     Value::Object(tags.into_iter().map(|(key, value)| (key, text(value))).collect())
+}
+
+/// An object whose fields are properties, as a target has them.
+fn spelled(object: Map<String, Value>) -> Value {
+    Value::Object(object.into_iter().map(|(key, value)| (field_of(&key), value)).collect())
 }
 
 /// The property a field has in a template: `cron_expr` is `CronExpr` there.
@@ -186,6 +190,7 @@ mod tests {
             "CronExpr": "0 9 * * *", "WorkflowId": "w", "Version": "3", "JitterMs": 5,
             "Paused": "true", "InjectMetadata": false, "MaxConcurrent": "many", "Name": "2026",
             "Tags": {"year": 2026, "team": "billing"}, "Payload": {"n": "1"},
+            "AlertAfterFailures": "3", "AlertTo": {"Kind": "sns", "TopicArn": "arn:x"},
         }));
         assert_eq!(problems, []);
         assert_eq!(
@@ -194,6 +199,7 @@ mod tests {
                 "cron_expr": "0 9 * * *", "workflow_id": "w", "version": 3, "jitter_ms": 5,
                 "paused": true, "inject_metadata": false, "max_concurrent": "many", "name": "2026",
                 "tags": {"year": "2026", "team": "billing"}, "payload": {"n": "1"},
+                "alert_after_failures": 3, "alert_to": {"kind": "sns", "topic_arn": "arn:x"},
             })
         );
     }

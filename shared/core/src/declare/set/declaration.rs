@@ -8,8 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::form::whole_number;
 use crate::id::{ScheduleId, SetName, WorkflowId};
 use crate::invalid::Invalid;
-use crate::schedule::definition::{Definition, object};
-use crate::schedule::fields::given;
+use crate::schedule::definition::{Definition, object, says_paused};
 use crate::schedule::house::House;
 use crate::workflow::Workflow;
 
@@ -68,7 +67,7 @@ impl Declaration {
         };
         let unknown = fields.keys().filter(|key| !FIELDS.contains(&key.as_str()));
         let mut problems: Vec<_> =
-            unknown.map(|key| Invalid::new(key, "is not a field of a set")).collect();
+            unknown.map(|key| Invalid::unknown(key, "is not a field of a set")).collect();
         if fields.get("set").is_some_and(|given| !given.is_null() && *given != json!(set)) {
             problems.push(Invalid::new("set", "must be the same as in the path"));
         }
@@ -178,11 +177,6 @@ fn schedule(value: &Value, house: &House) -> Result<Declared, Vec<Invalid>> {
             Err(named.into_iter().chain(definition.err().unwrap_or_default()).collect())
         }
     }
-}
-
-/// Whether a body contains `paused` or its alias `enabled`.
-pub fn says_paused(body: &Value) -> bool {
-    given(body, "paused").is_some_and(|value| !value.is_null())
 }
 
 fn workflow(value: &Value) -> Result<DeclaredWorkflow, Vec<Invalid>> {

@@ -32,6 +32,7 @@ pub(crate) fn clock(cron_expr: &str) -> Clock {
         active: Default::default(),
         then: Default::default(),
         last_claimed: None,
+        failing: false,
     }
 }
 
@@ -88,7 +89,7 @@ fn other_products_names_are_understood() {
     assert_eq!(definition.options.name.as_deref(), Some("n"));
     assert_eq!(definition.timing.start_at, instant::parse("2025-12-31T23:00:00Z"));
     refused(
-        json!({"cron_expr": "* * * * *", "cron_expression": "* * * * *"}),
+        json!({"cron_expr": "* * * * *", "cron_expression": "* * * * *", "workflow_id": "w"}),
         &["cron_expression"],
     );
 }

@@ -43,6 +43,8 @@ mod tests {
         for (method, path, open) in [
             ("GET", "/api/v1/health", true),
             ("GET", "/api/v1//health/", true),
+            ("HEAD", "/api/v1/health", true),
+            ("HEAD", "/api/v1/schedules", false),
             ("POST", "/api/v1/health", false),
             ("GET", "/api/v1/schedules", false),
             ("POST", "/api/v1/runs/a@b/feedback", true),

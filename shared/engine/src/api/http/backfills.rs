@@ -1,11 +1,12 @@
 //! Backfills: asked for, listed, shown and cancelled.
 
 use belfry_core::form::whole_number;
+use belfry_core::invalid::Invalid;
 use serde_json::Value;
 
 use super::answer::Answer;
 use super::input::{
-    given, known_schedule, optional_choice, optional_flag, optional_text, optional_time,
+    All, given, known_schedule, only, optional_choice, optional_flag, optional_text, optional_time,
 };
 use super::openapi::requests::BACKFILL;
 use super::problem::{Problem, Routed};
@@ -15,10 +16,11 @@ use crate::app::App;
 
 pub(super) async fn start(app: &App, request: &Request) -> Routed {
     let id = known_schedule(request)?;
-    let body = request.small_object(&BACKFILL)?;
-    let asked = asked(&body)?;
+    let body = request.small_object()?;
+    let (_, asked, dry_run) =
+        (only(&body, &BACKFILL), asked(&body), optional_flag(&body, "dry_run")).all()?;
     let caller = request.caller()?;
-    if optional_flag(&body, "dry_run")? {
+    if dry_run {
         let preview = backfills::preview_backfill(app, caller, &id, asked).await?;
         return Ok(Answer::json(200, &preview));
     }
@@ -28,22 +30,24 @@ pub(super) async fn start(app: &App, request: &Request) -> Routed {
 
 fn asked(body: &Value) -> Result<Asked, Problem> {
     let required = |field: &str| {
-        optional_time(body, field)?.ok_or_else(|| Problem::field(field, "is required"))
+        optional_time(body, field)?.ok_or_else(|| Problem::invalid(vec![Invalid::required(field)]))
     };
     let number = |value: Value| {
         let problem = || Problem::field("max_concurrent", "must be a whole number");
         whole_number(&value).ok_or_else(problem)
     };
     let order = optional_choice(body, "order", "must be oldest_first or newest_first");
-    Ok(Asked {
-        from: required("from")?,
-        to: required("to")?,
-        order: order?.unwrap_or_default(),
-        max_concurrent: given(body, "max_concurrent").map(number).transpose()?,
-        rerun: optional_flag(body, "rerun")?,
-        payload: given(body, "payload"),
-        name: optional_text(body, "name")?,
-    })
+    let (from, to, order, max_concurrent, rerun, name) = (
+        required("from"),
+        required("to"),
+        order,
+        given(body, "max_concurrent").map(number).transpose(),
+        optional_flag(body, "rerun"),
+        optional_text(body, "name"),
+    )
+        .all()?;
+    let (order, payload) = (order.unwrap_or_default(), given(body, "payload"));
+    Ok(Asked { from, to, order, max_concurrent, rerun, payload, name })
 }
 
 pub(super) async fn list(app: &App, request: &Request) -> Routed {

@@ -1,7 +1,10 @@
 //! Bulk changes, as they are asked for.
 
+use belfry_core::id::WorkflowId;
+use serde_json::Value;
+
 use super::answer::Answer;
-use super::input::{named, optional_catchup, optional_flag, optional_text, tag};
+use super::input::{All, named, only, optional_catchup, optional_flag, optional_text};
 use super::openapi::requests::BULK;
 use super::problem::{Problem, Routed};
 use super::request::Request;
@@ -12,38 +15,55 @@ use crate::api::whose::Whose;
 use crate::app::App;
 
 pub(super) async fn bulk(app: &App, request: &Request) -> Routed {
-    let body = request.small_object(&BULK)?;
-    let given = |field: &str| body.get(field).is_some_and(|value| !value.is_null());
-    let note = optional_text(&body, "note")?;
-    let catchup = optional_catchup(&body)?;
-    let action = match body["action"].as_str() {
-        Some("pause") if given("catchup") => {
-            return Err(Problem::field("catchup", "is for resume"));
-        }
-        Some("resume") if given("note") => return Err(Problem::field("note", "is for pause")),
-        Some("pause") => Action::Pause { note },
-        Some("resume") => Action::Resume { catchup },
-        _ => return Err(Problem::field("action", "must be pause or resume")),
-    };
-    // An empty request must not stop everything.
-    if !given("tag") && !given("workflow_id") {
-        return Err(Problem::field("tag", "or workflow_id must be given"));
-    }
-    let text = |field: &str| match (given(field), body[field].as_str()) {
-        (false, _) => Ok(None),
-        (true, Some(text)) => Ok(Some(text)),
-        (true, None) => Err(Problem::field(field, "must be a text")),
-    };
+    let (caller, body) = (request.caller()?, request.small_object()?);
+    let owner = caller.named_owner(&body).map_err(|problem| Problem::invalid(vec![problem]));
+    let (_, action, (tag, workflow_id), cursor, dry_run, owner) = (
+        only(&body, &BULK),
+        action(&body),
+        which(&body),
+        text(&body, "cursor").and_then(|cursor| cursor.map(|c| named("cursor", c)).transpose()),
+        optional_flag(&body, "dry_run"),
+        owner,
+    )
+        .all()?;
     let wanted = Wanted {
         status: None,
-        workflow_id: text("workflow_id")?.map(|id| named("workflow_id", id)).transpose()?,
-        tag: text("tag")?.map(tag),
+        workflow_id,
+        tag,
         recent: 0,
-        whose: Whose::Own,
+        whose: owner.map_or(Whose::Own, |owner| Whose::Of(owner.to_owned())),
         limit: MAX_CHANGED,
-        cursor: text("cursor")?.map(|cursor| named("cursor", cursor)).transpose()?,
+        cursor,
     };
-    let dry_run = optional_flag(&body, "dry_run")?;
-    let answer = bulk::bulk(app, request.caller()?, wanted, action, dry_run).await?;
-    Ok(Answer::json(200, &answer))
+    Ok(Answer::json(200, &bulk::bulk(app, caller, wanted, action, dry_run).await?))
+}
+
+fn action(body: &Value) -> Result<Action, Problem> {
+    let (note, catchup) = (optional_text(body, "note"), optional_catchup(body)).all()?;
+    match body["action"].as_str() {
+        Some("pause") if catchup.is_some() => Err(Problem::field("catchup", "is for resume")),
+        Some("resume") if note.is_some() => Err(Problem::field("note", "is for pause")),
+        Some("pause") => Ok(Action::Pause { note }),
+        Some("resume") => Ok(Action::Resume { catchup }),
+        _ => Err(Problem::field("action", "must be pause or resume")),
+    }
+}
+
+/// The tag and the workflow that are asked for, of which there must be one: an empty request must not
+/// stop everything.
+fn which(body: &Value) -> Result<(Option<String>, Option<WorkflowId>), Problem> {
+    let workflow_id = text(body, "workflow_id");
+    let workflow_id = workflow_id.and_then(|id| id.map(|id| named("workflow_id", id)).transpose());
+    match (text(body, "tag"), workflow_id).all()? {
+        (None, None) => Err(Problem::field("tag", "or workflow_id must be given")),
+        (tag, workflow_id) => Ok((tag.map(str::to_owned), workflow_id)),
+    }
+}
+
+fn text<'a>(body: &'a Value, field: &str) -> Result<Option<&'a str>, Problem> {
+    match &body[field] {
+        Value::Null => Ok(None),
+        Value::String(text) => Ok(Some(text)),
+        _ => Err(Problem::field(field, "must be a text")),
+    }
 }

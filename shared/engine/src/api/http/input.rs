@@ -7,10 +7,13 @@ use std::str::FromStr;
 use belfry_core::encoding::cut;
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{self, Instant};
+use belfry_core::invalid::Invalid;
 use belfry_core::schedule::Catchup;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub(super) use super::all::All;
+use super::openapi::kind::Table;
 use super::problem::Problem;
 use super::request::Request;
 
@@ -40,14 +43,6 @@ pub(super) fn known_run(request: &Request) -> Result<RunId, Problem> {
 /// The number of a version, from 1.
 pub(super) fn version(text: &str) -> Option<u32> {
     text.parse().ok().filter(|number| *number >= 1)
-}
-
-/// A tag, or a tag and its value: `team`, `team:data`.
-pub(super) fn tag(text: &str) -> (String, Option<String>) {
-    match text.split_once(':') {
-        Some((key, value)) => (key.to_owned(), Some(value.to_owned())),
-        None => (text.to_owned(), None),
-    }
 }
 
 /// A time of the query.
@@ -97,6 +92,17 @@ pub(super) fn choice<T: DeserializeOwned>(
 ) -> Result<Option<T>, Problem> {
     let chosen = request.query(name).map(|text| serde_json::from_value(Value::from(text)));
     chosen.transpose().map_err(|_| Problem::field(name, otherwise))
+}
+
+/// Refuses a body with fields that are not of `table`, naming each.
+pub(super) fn only(body: &Value, table: &Table) -> Result<(), Problem> {
+    let names = body.as_object().into_iter().flat_map(|fields| fields.keys());
+    let unknown = names.filter(|name| !table.has(name));
+    let problem = |name: &String| Invalid::unknown(name, "is not a field of this request");
+    match unknown.map(problem).collect::<Vec<_>>() {
+        unknown if unknown.is_empty() => Ok(()),
+        unknown => Err(Problem::invalid(unknown)),
+    }
 }
 
 /// A field of a body; `null` is the same as left out.

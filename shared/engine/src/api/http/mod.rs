@@ -2,6 +2,7 @@
 //! locally.
 
 pub mod access;
+mod all;
 mod answer;
 mod backfills;
 mod bulk;
@@ -42,9 +43,14 @@ pub async fn handle(app: &App, event: ApiGatewayV2httpRequest) -> ApiGatewayV2ht
     if let Some(file) = console::answer(event.request_context.http.method.as_str(), path, seen) {
         return file.into_event();
     }
+    let is_head = event.request_context.http.method.as_str() == "HEAD";
     let answer = match request::Request::read(event) {
         Ok(request) => routes::route(app, request).await,
         Err(problem) => Err(problem),
     };
-    answer.unwrap_or_else(problem::Problem::into_answer).into_event()
+    let mut answer = answer.unwrap_or_else(problem::Problem::into_answer);
+    if is_head {
+        answer.body = None;
+    }
+    answer.into_event()
 }

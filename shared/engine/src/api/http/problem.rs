@@ -1,7 +1,7 @@
 //! Problems as callers see them: RFC 9457, with the fields that are wrong.
 
 use belfry_core::guard::access::Scope;
-use belfry_core::invalid::{Invalid, ProblemDetails};
+use belfry_core::invalid::{Code, Invalid, ProblemDetails};
 use tracing::error;
 
 use super::answer::Answer;
@@ -47,6 +47,14 @@ impl Problem {
         Problem::new(404, "Not found", format!("{what} not found"))
     }
 
+    /// There is a schedule, and the caller wanted to make a new one.
+    pub(super) fn exists() -> Problem {
+        let error = Invalid::new("If-None-Match", "is *, and the schedule exists")
+            .coded(Code::PreconditionFailed);
+        let detail = "the schedule exists";
+        Problem { errors: vec![error], ..Problem::new(412, "Precondition failed", detail) }
+    }
+
     /// No verified token.
     pub(super) fn unauthorized(detail: &str) -> Problem {
         Problem::new(401, "Unauthorized", detail).with("www-authenticate", "Bearer")
@@ -57,6 +65,18 @@ impl Problem {
         let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"");
         let detail = format!("this needs the scope {scope}, which the token does not carry");
         Problem::new(403, "Forbidden", detail).with("www-authenticate", challenge)
+    }
+
+    /// The problems of several fields as one. A problem that is not about fields goes first.
+    pub(super) fn merged(problems: impl IntoIterator<Item = Problem>) -> Problem {
+        let mut errors = Vec::new();
+        for problem in problems {
+            if problem.status != 422 {
+                return problem;
+            }
+            errors.extend(problem.errors);
+        }
+        Problem::invalid(errors)
     }
 
     pub(super) fn with(mut self, header: &'static str, value: impl Into<String>) -> Problem {
@@ -92,7 +112,8 @@ impl From<Refusal> for Problem {
             }
             Refusal::NotFound(_) => Problem::new(404, "Not found", detail),
             Refusal::Stale { current } => {
-                let error = Invalid::new("If-Match", format!("is not {current}"));
+                let error = Invalid::new("If-Match", format!("is not {current}"))
+                    .coded(Code::PreconditionFailed);
                 Problem { errors: vec![error], ..Problem::new(412, "Precondition failed", detail) }
             }
             Refusal::Forbidden(scope) => Problem::forbidden(scope),

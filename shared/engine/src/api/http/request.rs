@@ -6,13 +6,12 @@ use std::collections::HashMap;
 use aws_lambda_events::apigw::ApiGatewayV2httpRequest;
 use aws_lambda_events::encodings::Base64Data;
 use aws_lambda_events::http::HeaderMap;
-use belfry_core::encoding::cut;
+use belfry_core::encoding::{cut, too_deep};
 use belfry_core::guard::access::{Scopes, is_user};
 use belfry_core::schedule::change::Origin;
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use super::openapi::kind::Table;
 use super::problem::Problem;
 use crate::schedules::caller::Caller;
 
@@ -80,22 +79,23 @@ impl Request {
 
     /// The body as JSON.
     pub(super) fn json(&self) -> Result<Value, Problem> {
-        serde_json::from_slice(&self.body)
-            .map_err(|e| Problem::unreadable(&format!("is not JSON: {e}")))
+        serde_json::from_slice(&self.body).map_err(|e| match e.to_string() {
+            // It is JSON, and deeper than what can be read.
+            problem if problem.starts_with("recursion limit") => {
+                Problem::field(&deepest_field(&self.body), too_deep())
+            }
+            problem => Problem::unreadable(&format!("is not JSON: {problem}")),
+        })
     }
 
-    /// The body as a JSON object with only the fields of `table`; no body is an empty object.
-    pub(super) fn small_object(&self, table: &Table) -> Result<Value, Problem> {
+    /// The body as a JSON object; no body is an empty object.
+    pub(super) fn small_object(&self) -> Result<Value, Problem> {
         if self.body.iter().all(u8::is_ascii_whitespace) {
             return Ok(Value::Object(Default::default()));
         }
-        let body = self.json()?;
-        let Some(object) = body.as_object() else {
-            return Err(Problem::field("", "must be a JSON object"));
-        };
-        match object.keys().find(|key| !table.has(key)) {
-            Some(unknown) => Err(Problem::field(unknown, "is not a field of this request")),
-            None => Ok(body),
+        match self.json()? {
+            body if body.is_object() => Ok(body),
+            _ => Err(Problem::field("", "must be a JSON object")),
         }
     }
 
@@ -124,12 +124,54 @@ impl Request {
     pub(super) fn if_match(&self) -> Result<Option<u64>, Problem> {
         match self.header("if-match").map(|text| text.trim().trim_matches('"')) {
             None | Some("*") => Ok(None),
-            Some(revision) => revision
-                .parse()
-                .map(Some)
-                .map_err(|_| Problem::field("If-Match", "must be a revision, such as 3")),
+            Some(revision) => match revision.parse() {
+                Ok(revision) if revision > 0 => Ok(Some(revision)),
+                _ => Err(Problem::field("If-Match", "must be a revision, such as 3")),
+            },
         }
     }
+
+    /// The revision the caller saw, for a call that may create: 0, which no schedule has, if the
+    /// caller wants none to exist.
+    pub(super) fn if_match_or_none(&self) -> Result<Option<u64>, Problem> {
+        let problem = |message: &str| Err(Problem::field("If-None-Match", message));
+        match (self.if_match()?, self.header("if-none-match").map(str::trim)) {
+            (seen, None) => Ok(seen),
+            (None, Some("*")) => Ok(Some(0)),
+            (Some(_), Some("*")) => problem("contradicts If-Match"),
+            (_, Some(_)) => problem("must be *"),
+        }
+    }
+}
+
+/// The field of an object in which the most levels begin, without reading the object: it is nested
+/// too deep for that. Empty if the body is no object.
+fn deepest_field(body: &[u8]) -> String {
+    let (mut depth, mut most, mut found) = (0_usize, 0, String::new());
+    let (mut text, mut last, mut is_escaped) = (None, String::new(), false);
+    for (place, byte) in body.iter().enumerate() {
+        match (text, byte) {
+            (Some(_), _) if is_escaped => is_escaped = false,
+            (Some(_), b'\\') => is_escaped = true,
+            (Some(begin), b'"') => {
+                if depth == 1 {
+                    last = String::from_utf8_lossy(&body[begin..place]).into_owned();
+                }
+                text = None;
+            }
+            (Some(_), _) => {}
+            (None, b'"') => text = Some(place + 1),
+            (None, b'{' | b'[') => {
+                depth += 1;
+                if depth > most {
+                    (most, found) = (depth, last.clone());
+                }
+            }
+            (None, b'}' | b']') => depth = depth.saturating_sub(1),
+            (None, _) => {}
+        }
+    }
+    found
 }
 
 /// The caller of these claims. `None` if the claims have no name, a name that no record could keep, or
@@ -158,6 +200,15 @@ fn decode_base64(text: &str) -> Result<Vec<u8>, Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_body_that_is_too_deep_to_be_read_names_its_field() {
+        let deep = "[".repeat(200) + &"]".repeat(200);
+        let body = format!(r#"{{"a": "\"[[", "b": [1], "payload": {deep}, "c": {{"d": []}}}}"#);
+        assert_eq!(deepest_field(body.as_bytes()), "payload");
+        assert_eq!(deepest_field(deep.as_bytes()), "");
+        assert_eq!(deepest_field(b"]}{"), "");
+    }
 
     #[test]
     fn escapes_are_decoded_and_broken_ones_left_alone() {

@@ -1,5 +1,7 @@
 //! The router: finds the operation of a request, checks who asks and what for, and calls its handler.
 
+use belfry_core::invalid::Invalid;
+
 use super::access;
 use super::answer::Answer;
 use super::openapi::find::{Found, find};
@@ -15,8 +17,11 @@ pub(super) async fn route(app: &App, mut request: Request) -> Routed {
         Found::Nothing => return Err(Problem::not_found("resource")),
     };
     access::admit(operation.gate, &request)?;
-    if let Some(name) = request.parameters().find(|name| !operation.takes(name)) {
-        return Err(Problem::field(name, "is not a parameter of this call"));
+    let unknown = request.parameters().filter(|name| !operation.takes(name));
+    let unknown: Vec<_> =
+        unknown.map(|name| Invalid::unknown(name, "is not a parameter of this call")).collect();
+    if !unknown.is_empty() {
+        return Err(Problem::invalid(unknown));
     }
     request.path = operation.path_values(&request.segments);
     (operation.handler)(app, &request).await

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::answer::Answer;
 use super::input::{
-    choice, flag, known_schedule, limit, named, number, optional_catchup, optional_flag,
-    optional_text, optional_time, tag,
+    All, choice, flag, known_schedule, limit, named, number, only, optional_catchup, optional_flag,
+    optional_text, optional_time,
 };
 use super::openapi::requests::{PAUSE, RESUME};
 use super::problem::{Problem, Routed};
@@ -20,7 +20,9 @@ use crate::app::App;
 use crate::schedules::change::Saving;
 use crate::schedules::create;
 use crate::schedules::delete;
+use crate::schedules::input::read;
 use crate::schedules::pause;
+use crate::schedules::refusal::Refusal;
 use crate::schedules::save;
 
 /// The most runs of each schedule that a list tells of.
@@ -32,15 +34,17 @@ pub(super) async fn list(app: &App, request: &Request) -> Routed {
         Some(Some((id, owner))) => (Some(id), Some(owner)),
         _ => (request.query("cursor"), None),
     };
-    let wanted = Wanted {
-        status: choice::<Status>(request, "status", statuses)?,
-        workflow_id: request.query("workflow_id").map(|id| named("workflow_id", id)).transpose()?,
-        tag: request.query("tag").map(tag),
-        recent: number(request, "recent", 0..=MAX_RECENT, 0)?,
-        limit: limit(request)?,
-        cursor: cursor.map(|cursor| named("cursor", cursor)).transpose()?,
-        whose: whose(request, after)?,
-    };
+    let (status, workflow_id, recent, limit, cursor, whose) = (
+        choice::<Status>(request, "status", statuses),
+        request.query("workflow_id").map(|id| named("workflow_id", id)).transpose(),
+        number(request, "recent", 0..=MAX_RECENT, 0),
+        limit(request),
+        cursor.map(|cursor| named("cursor", cursor)).transpose(),
+        whose(request, after),
+    )
+        .all()?;
+    let tag = request.query("tag").map(str::to_owned);
+    let wanted = Wanted { status, workflow_id, tag, recent, whose, limit, cursor };
     Ok(Answer::json(200, &list::list(app, request.caller()?, &wanted).await?))
 }
 
@@ -65,24 +69,42 @@ fn owner_of(text: &str) -> Option<String> {
 pub(super) async fn create(app: &App, request: &Request) -> Routed {
     let body = request.json()?;
     let id = match body.get("schedule_id") {
-        None | Some(Value::Null) => ScheduleId::derived_from(&request.request_id),
-        Some(Value::String(id)) => named("schedule_id", id)?,
-        Some(_) => return Err(Problem::field("schedule_id", "must be a text")),
+        None | Some(Value::Null) => Ok(ScheduleId::derived_from(&request.request_id)),
+        Some(Value::String(id)) => match named::<ScheduleId>("schedule_id", id) {
+            Ok(id) if id.is_reserved() => {
+                Err(Problem::field("schedule_id", "is a word of the API"))
+            }
+            id => id,
+        },
+        Some(_) => Err(Problem::field("schedule_id", "must be a text")),
     };
-    if id.is_reserved() {
-        return Err(Problem::field("schedule_id", "is a word of the API"));
-    }
+    let id = with_definition(app, request, id, &body)?;
     let saving = create::create(app, request.caller()?, &id, &body).await?;
     Ok(saved(&saving).with("location", format!("/api/v1/schedules/{id}")))
 }
 
 pub(super) async fn get(app: &App, request: &Request) -> Routed {
-    show(app, request, &known_schedule(request)?).await
+    let (schedule, revision) = list::one(app, request.caller()?, &known_schedule(request)?).await?;
+    Ok(tagged(Answer::json(200, &schedule), revision))
 }
 
 pub(super) async fn put(app: &App, request: &Request) -> Routed {
-    let id = named("schedule_id", request.path("schedule_id"))?;
-    replace(app, request, &id, &request.json()?).await
+    let body = request.json()?;
+    let id = named("schedule_id", request.path("schedule_id"));
+    replace(app, request, &with_definition(app, request, id, &body)?, &body).await
+}
+
+/// The name of a schedule. If it is wrong, what is wrong with the definition is told too.
+fn with_definition(
+    app: &App,
+    request: &Request,
+    id: Result<ScheduleId, Problem>,
+    body: &Value,
+) -> Result<ScheduleId, Problem> {
+    let Err(problem) = id else { return id };
+    let any = ScheduleId::derived_from(&request.request_id);
+    let definition = read(app, request.caller()?, body, &any).err().map(Problem::from);
+    Err(Problem::merged([problem].into_iter().chain(definition)))
 }
 
 pub(super) async fn patch(app: &App, request: &Request) -> Routed {
@@ -94,44 +116,60 @@ pub(super) async fn delete(app: &App, request: &Request) -> Routed {
 }
 
 pub(super) async fn pause(app: &App, request: &Request) -> Routed {
-    let body = request.small_object(&PAUSE)?;
-    let (note, until) = (optional_text(&body, "note")?, optional_time(&body, "until")?);
-    let (caller, if_match) = (request.caller()?, request.if_match()?);
-    let id = known_schedule(request)?;
+    let body = request.small_object()?;
+    let (_, note, until, if_match) = (
+        only(&body, &PAUSE),
+        optional_text(&body, "note"),
+        optional_time(&body, "until"),
+        request.if_match(),
+    )
+        .all()?;
+    let (caller, id) = (request.caller()?, known_schedule(request)?);
     Ok(saved(&pause::pause(app, caller, &id, note, until, if_match).await?))
 }
 
 pub(super) async fn resume(app: &App, request: &Request) -> Routed {
-    let body = request.small_object(&RESUME)?;
-    let catchup = optional_catchup(&body)?;
+    let body = request.small_object()?;
+    let (_, catchup, dry_run, if_match) = (
+        only(&body, &RESUME),
+        optional_catchup(&body),
+        optional_flag(&body, "dry_run"),
+        request.if_match(),
+    )
+        .all()?;
     let (caller, id) = (request.caller()?, known_schedule(request)?);
-    if optional_flag(&body, "dry_run")? {
+    if dry_run {
         let preview = pause::preview_resume(app, caller, &id, catchup).await?;
         return Ok(Answer::json(200, &preview));
     }
-    let if_match = request.if_match()?;
     Ok(saved(&pause::resume(app, caller, &id, catchup, if_match).await?))
-}
-
-/// Answers with a schedule, however its path names it.
-pub(super) async fn show(app: &App, request: &Request, id: &ScheduleId) -> Routed {
-    let (schedule, revision) = list::one(app, request.caller()?, id).await?;
-    Ok(tagged(Answer::json(200, &schedule), revision))
 }
 
 /// Makes a schedule or replaces its definition, or says what that would do.
 pub(super) async fn replace(app: &App, request: &Request, id: &ScheduleId, body: &Value) -> Routed {
-    let (caller, if_match) = (request.caller()?, request.if_match()?);
-    if flag(request, "dry_run")? {
-        return Ok(Answer::json(200, &diff_put(app, caller, id, body, if_match).await?));
+    let caller = request.caller()?;
+    let (seen, dry_run) = (request.if_match_or_none(), flag(request, "dry_run")).all()?;
+    if dry_run {
+        let diff = diff_put(app, caller, id, body, seen).await;
+        return Ok(Answer::json(200, &diff.map_err(|refusal| existing(refusal, seen))?));
     }
-    Ok(saved(&save::put(app, caller, id, body, if_match).await?))
+    let saving = save::put(app, caller, id, body, seen).await;
+    Ok(saved(&saving.map_err(|refusal| existing(refusal, seen))?))
+}
+
+/// The problem of a refused save; `seen` is 0 if the caller wanted to make a new schedule.
+fn existing(refusal: Refusal, seen: Option<u64>) -> Problem {
+    match refusal {
+        Refusal::Stale { .. } if seen == Some(0) => Problem::exists(),
+        refusal => refusal.into(),
+    }
 }
 
 /// Changes fields of a schedule, or says what that would do.
 pub(super) async fn change(app: &App, request: &Request, id: &ScheduleId, body: &Value) -> Routed {
-    let (caller, if_match) = (request.caller()?, request.if_match()?);
-    if flag(request, "dry_run")? {
+    let caller = request.caller()?;
+    let (if_match, dry_run) = (request.if_match(), flag(request, "dry_run")).all()?;
+    if dry_run {
         return Ok(Answer::json(200, &diff_patch(app, caller, id, body, if_match).await?));
     }
     Ok(saved(&save::patch(app, caller, id, body, if_match).await?))
@@ -149,6 +187,7 @@ pub(super) fn saved(saving: &Saving) -> Answer {
     tagged(Answer::json(status, &saving.schedule), saving.revision)
 }
 
-fn tagged(answer: Answer, revision: u64) -> Answer {
+/// An answer with a schedule of this revision.
+pub(super) fn tagged(answer: Answer, revision: u64) -> Answer {
     answer.with("etag", format!("\"{revision}\""))
 }

@@ -3,7 +3,7 @@
 use belfry_core::id::SetName;
 
 use super::answer::Answer;
-use super::input::{flag, known_schedule, named, number};
+use super::input::{All, flag, known_schedule, named, number};
 use super::problem::{Problem, Routed};
 use super::request::Request;
 use super::schedules::saved;
@@ -26,12 +26,13 @@ pub(super) async fn plan(app: &App, request: &Request) -> Routed {
 }
 
 async fn answer(app: &App, request: &Request, dry_run: bool) -> Routed {
-    let set: SetName = named("set", request.path("set"))?;
     let allow_delete = match request.query("allow_delete") {
-        None => None,
-        Some(_) => Some(number(request, "allow_delete", 0..=MAX_DELETES, 0)?),
+        None => Ok(None),
+        Some(_) => number(request, "allow_delete", 0..=MAX_DELETES, 0).map(Some),
     };
-    let wish = Wish { dry_run, prune: flag(request, "prune")?, allow_delete };
+    let set = named::<SetName>("set", request.path("set"));
+    let (set, allow_delete, prune) = (set, allow_delete, flag(request, "prune")).all()?;
+    let wish = Wish { dry_run, prune, allow_delete };
     let body = request.json()?;
     // Boxed: it holds the futures of many saves.
     let done = Box::pin(sets::apply(app, request.caller()?, &set, &body, wish)).await?;

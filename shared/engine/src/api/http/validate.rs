@@ -3,7 +3,7 @@
 use belfry_core::cron::{Cron, DstFold, DstGap, Timetable, Zone};
 use belfry_core::id::ScheduleId;
 use belfry_core::instant::{self, Instant};
-use belfry_core::invalid::Invalid;
+use belfry_core::invalid::{Code, Invalid};
 use belfry_core::schedule::house::House;
 use belfry_core::schedule::warning::Warning;
 use belfry_core::words::{listed, variants};
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::answer::Answer;
+use super::input::only;
 use super::openapi::requests::VALIDATE;
 use super::problem::Routed;
 use super::request::Request;
@@ -43,7 +44,8 @@ pub(crate) struct Validation {
 }
 
 pub(super) async fn validate(app: &App, request: &Request) -> Routed {
-    let body = request.small_object(&VALIDATE)?;
+    let body = request.small_object()?;
+    only(&body, &VALIDATE)?;
     let now = app.now();
     let answer = match read(&body, &app.settings.house, now) {
         Ok(question) => question.answer(now),
@@ -122,7 +124,8 @@ impl<'a> Form<'a> {
             None => "cron_expression",
         };
         if self.given(field).is_none() {
-            return self.wrong("cron_expr", "is required");
+            self.errors.push(Invalid::required("cron_expr"));
+            return None;
         }
         let seed = self.schedule_id();
         let text = self.text(field)?;
@@ -150,9 +153,15 @@ impl<'a> Form<'a> {
         };
         match Zone::parse(name) {
             Ok(zone) if house.allows(&zone) => Some(zone),
-            Ok(_) => self.wrong("timezone", "is not allowed in this deployment"),
-            Err(unknown) => self.wrong("timezone", unknown.to_string()),
+            Ok(_) => self.wrong_zone("is not allowed in this deployment"),
+            Err(unknown) => self.wrong_zone(unknown.to_string()),
         }
+    }
+
+    fn wrong_zone(&mut self, message: impl Into<String>) -> Option<Zone> {
+        let problem = Invalid::new("timezone", message);
+        self.errors.push(problem.coded(Code::InvalidTimezone));
+        None
     }
 
     fn time(&mut self, field: &str) -> Option<Instant> {

@@ -11,23 +11,23 @@ use belfry_core::declare::set::view::{
     WorkflowAction,
 };
 use belfry_core::id::{ScheduleId, SetName, WorkflowId};
+use belfry_core::invalid::Invalid;
 use belfry_core::schedule::Schedule;
 use belfry_core::schedule::definition::Definition;
-use belfry_core::workflow::{Completion, MAX_DEFINITION, Target};
+use belfry_core::workflow::{Completion, MAX_DEFINITION};
 use serde_json::Value;
 
+use crate::api::fitting::fits;
 use crate::app::App;
-use crate::cloud::targets::url_problem;
 use crate::schedules::caller::Caller;
+use crate::schedules::input::destination_problem;
 use crate::schedules::lookup::resolve_version;
 use crate::schedules::refusal::Refusal;
+use crate::schedules::workflows::target_problem;
 use apply::{Outcome, carry_out};
 
 /// Schedules read in one batch.
 const PAGE: usize = 50;
-/// The most bytes of an export. A function's answer may have 6 MB; the rest is left for its
-/// envelope.
-const MAX_ANSWER: usize = 5 * 1024 * 1024;
 
 /// How a declaration is applied.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,7 +58,13 @@ pub(crate) async fn apply(
     wish: Wish,
 ) -> Result<SetPlan, Refusal> {
     let house = &app.settings.house;
-    let declaration = Declaration::parse(body, set, house).map_err(Refusal::Invalid)?;
+    let declaration = match (Declaration::parse(body, set, house), other_owners(caller, body)) {
+        (Ok(declaration), others) if others.is_empty() => declaration,
+        (declaration, others) => {
+            let problems = declaration.err().into_iter().flatten();
+            return Err(Refusal::Invalid(problems.chain(others).collect()));
+        }
+    };
     let members: BTreeSet<_> = ids_of(app, caller, set).await?;
     let afters =
         declaration.schedules.iter().flat_map(|d| d.definition.options.after_schedule_id.clone());
@@ -98,6 +104,20 @@ pub(crate) async fn apply(
     })
 }
 
+/// The elements of a declaration that name another owner: what a set has belongs to its caller.
+fn other_owners(caller: &Caller, body: &Value) -> Vec<Invalid> {
+    let is_other = |owner: &Value| !owner.is_null() && *owner != caller.sub.as_str();
+    let mut problems = Vec::new();
+    for list in ["workflows", "schedules"] {
+        let elements = body[list].as_array().into_iter().flatten().enumerate();
+        for (place, _) in elements.filter(|(_, element)| is_other(&element["user_id"])) {
+            let message = "must be the caller, who owns everything in a set";
+            problems.push(Invalid::new(format!("{list}[{place}].user_id"), message));
+        }
+    }
+    problems
+}
+
 /// A set as it would be declared.
 pub(crate) async fn export(
     app: &App,
@@ -134,7 +154,7 @@ pub(crate) async fn export(
         }
     }
     let export = SetExport { set: set.clone(), workflows, schedules };
-    if serde_json::to_string(&export).map_or(0, |text| text.len()) > MAX_ANSWER {
+    if !fits(&export) {
         return Err(Refusal::Conflict("the set is larger than an answer may be".to_owned()));
     }
     Ok(export)
@@ -208,11 +228,7 @@ fn unfit(app: &App, declared: &DeclaredWorkflow) -> Option<String> {
     if declared.workflow.definition.to_string().len() > MAX_DEFINITION {
         return Some(format!("definition: must be at most {MAX_DEFINITION} bytes"));
     }
-    match &declared.workflow.target {
-        Target::Http { url } => url_problem(url, &app.settings.reachable)
-            .map(|problem| format!("target.url: {problem}")),
-        _ => None,
-    }
+    target_problem(app, &declared.workflow.target).map(|problem| problem.to_string())
 }
 
 /// The workflow version of each declared schedule, as it will be after the declared versions are
@@ -233,6 +249,12 @@ async fn versions(
     for declared in &declaration.schedules {
         let definition = &declared.definition;
         let id = &definition.workflow_id;
+        let bound = found.get(&declared.schedule_id).map(|found| &found.definition);
+        let before = bound.map(|bound| &bound.options);
+        if let Some(problem) = destination_problem(app, before, &definition.options) {
+            versions.push(Err(problem.to_string()));
+            continue;
+        }
         let here = coming.get(id);
         if let Some(version) = definition.version
             && here.is_some_and(|here| here.contains(&version))
@@ -240,9 +262,9 @@ async fn versions(
             versions.push(Ok(version));
             continue;
         }
-        let bound = found.get(&declared.schedule_id).map(|found| &found.definition.workflow_id);
-        let bound = bound.filter(|bound| *bound == id);
-        let key = (id, definition.version, bound.is_some());
+        let bound = bound.and_then(|bound| Some((&bound.workflow_id, bound.version?)));
+        let bound = bound.filter(|(bound, _)| *bound == id);
+        let key = (id, definition.version, bound);
         let stored = match known.get(&key) {
             Some(stored) => stored.clone(),
             None => {

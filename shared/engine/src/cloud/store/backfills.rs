@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
-use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
+use aws_sdk_dynamodb::types::{Put, TransactWriteItem, Update as TransactUpdate};
 use belfry_core::fire::backfill::{Backfill, State};
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{self, Instant};
 use belfry_core::run::Status;
 use futures::FutureExt;
 
+use super::expression::Update;
 use super::paging;
 use super::runs::read_run;
 use super::schedules::{Change, saved};
@@ -18,6 +19,10 @@ use super::{
 };
 use crate::cloud::store::tables::{BACKFILL, DUE_SHARD, EXPIRES_AT, NEXT_RUN_AT, RUN_AT};
 use crate::fault::{Fault, Unreadable, sdk};
+
+/// Backfills of one schedule at work at once that are looked at in one transaction; DynamoDB takes
+/// no more than 100 writes.
+const MAX_BESIDE: usize = 99;
 
 impl Store {
     /// One backfill, read consistently.
@@ -75,14 +80,19 @@ impl Store {
     }
 
     /// Writes the progress of a backfill, unless another function has written it since it was at
-    /// version `seen`.
+    /// version `seen`, or has written one of those `beside` it since they were read.
     pub async fn save_backfill(
         &self,
         schedule: &ScheduleId,
         seen: u64,
         backfill: &Backfill,
         look_at: Instant,
+        beside: &[Backfill],
     ) -> Result<Saved, Fault> {
+        let at_work: Vec<_> = beside.iter().filter(|b| b.state == State::Running).collect();
+        if !at_work.is_empty() {
+            return self.save_beside(schedule, seen, backfill, look_at, &at_work).await;
+        }
         let saved = self
             .client
             .put_item()
@@ -106,6 +116,43 @@ impl Store {
         }
     }
 
+    /// Writes the progress of a backfill in one transaction with a look at the others. Of two
+    /// backfills that decide about the same fire at once, one is refused and decides again.
+    async fn save_beside(
+        &self,
+        schedule: &ScheduleId,
+        seen: u64,
+        backfill: &Backfill,
+        look_at: Instant,
+        at_work: &[&Backfill],
+    ) -> Result<Saved, Fault> {
+        let doing = format!("save backfill {} of {schedule}", backfill.backfill_id);
+        let put = Put::builder()
+            .table_name(&self.schedules)
+            .set_item(Some(self.backfill_item(schedule, backfill, look_at)?))
+            .condition_expression(conditions::BACKFILL_IS_AS_READ)
+            .expression_attribute_values(":version", number(seen))
+            .expression_attribute_names("#version", "version")
+            .build()
+            .map_err(sdk(doing.clone()))?;
+        let mut writes = vec![TransactWriteItem::builder().put(put).build()];
+        for other in at_work.iter().take(MAX_BESIDE) {
+            let update = Update::default()
+                .set("looked_at_by", text(&backfill.backfill_id))
+                .given(":version", number(other.version))
+                .naming("#version", "version");
+            let update = update
+                .in_transaction(TransactUpdate::builder())
+                .table_name(&self.schedules)
+                .set_key(Some(part_key(schedule, &part(&other.backfill_id))))
+                .condition_expression(conditions::BACKFILL_IS_AS_READ)
+                .build()
+                .map_err(sdk(doing.clone()))?;
+            writes.push(TransactWriteItem::builder().update(update).build());
+        }
+        Ok(saved(&self.write_together(writes, &doing).await?))
+    }
+
     /// The statuses of some runs, by their sort keys. Runs that do not exist are left out.
     pub async fn run_states(&self, ids: &[RunId]) -> Result<BTreeMap<String, Status>, Fault> {
         let mut states = BTreeMap::new();
@@ -119,18 +166,34 @@ impl Store {
         Ok(states)
     }
 
-    /// Those of the given fires that have run, or will run, without the backfill.
+    /// Those of the given fires that have run, or will run, on schedule or in a backfill of those
+    /// `beside`.
     pub async fn ran(
         &self,
         schedule: &ScheduleId,
         fires: &[Instant],
+        beside: &[Backfill],
     ) -> Result<BTreeSet<Instant>, Fault> {
-        let ids: Vec<_> = fires.iter().map(|at| RunId::scheduled(schedule, *at)).collect();
+        let mut ids: Vec<_> = fires.iter().map(|at| RunId::scheduled(schedule, *at)).collect();
+        for other in beside {
+            let theirs = fires.iter().filter(|at| (other.from..=other.to).contains(at));
+            ids.extend(theirs.map(|at| other.run_id(schedule, *at)));
+        }
         let states = self.run_states(&ids).await?;
         let ran = |(_, status): &(String, Status)| {
             !matches!(status, Status::Failed | Status::Skipped | Status::Abandoned)
         };
-        Ok(states.into_iter().filter(ran).filter_map(|(key, _)| instant::parse(&key)).collect())
+        let fire = |(key, _): (String, Status)| instant::parse(key.split('~').next()?);
+        // A run that a backfill has decided on may not have a record yet.
+        let at_work = |at: &Instant, other: &Backfill| {
+            let has_record = states.contains_key(&other.run_id(schedule, *at).sort_key());
+            other.state == State::Running
+                && other.active.contains(&instant::text(*at))
+                && !has_record
+        };
+        let decided = |at: &&Instant| beside.iter().any(|other| at_work(at, other));
+        let decided: Vec<_> = fires.iter().filter(decided).copied().collect();
+        Ok(states.into_iter().filter(ran).filter_map(fire).chain(decided).collect())
     }
 
     fn backfill_item(
@@ -143,7 +206,7 @@ impl Store {
         let mut item: Item = serde_dynamo::to_item(backfill).map_err(|e| Fault::new(doing(), e))?;
         item.extend(part_key(schedule, &part(&backfill.backfill_id)));
         item.insert(FORMAT.0.into(), number(FORMAT.1));
-        if backfill.state == State::Running {
+        if !backfill.is_over() {
             item.insert(DUE_SHARD.into(), self.due_shard(schedule));
             item.insert(NEXT_RUN_AT.into(), text(instant::text(look_at)));
         } else {

@@ -1,7 +1,9 @@
 //! The progress mark of the self-check, and putting a clock back into the due index.
 
 use belfry_core::instant::{self, Instant};
+use belfry_core::run::totals::Totals;
 use belfry_core::schedule::Clock;
+use serde::de::DeserializeOwned;
 
 use super::clocks::is_refused;
 use super::expression::Update;
@@ -10,7 +12,7 @@ use crate::cloud::store::tables::{CLOCK, DUE_SHARD, NEXT_RUN_AT, PART, RECOVERY,
 use crate::fault::{Fault, sdk};
 
 /// The progress of one day's self-check.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CheckMark {
     /// The day of the check.
     pub day: Instant,
@@ -18,6 +20,18 @@ pub struct CheckMark {
     pub from: Option<Owned>,
     /// Whether all schedules have been checked.
     pub done: bool,
+    /// The owner of the last schedule that was checked, and the totals of the owner's schedules so
+    /// far.
+    pub of_owner: Option<(String, Totals)>,
+    /// The totals of all schedules so far.
+    pub of_all: Option<Totals>,
+}
+
+impl CheckMark {
+    /// Nothing has been checked on this day.
+    pub fn begin(day: Instant) -> CheckMark {
+        CheckMark { day, from: None, done: false, of_owner: None, of_all: None }
+    }
 }
 
 impl Store {
@@ -38,6 +52,8 @@ impl Store {
                 day: instant::parse(string(&item, "day")?)?,
                 from: from.and_then(|(owner, id)| Some((owner.to_owned(), id.parse().ok()?))),
                 done: item.get("done").and_then(|done| done.as_bool().ok().copied())?,
+                of_owner: read_json(&item, "of_owner"),
+                of_all: read_json(&item, "of_all"),
             })
         };
         Ok(answer.item.and_then(read))
@@ -52,6 +68,15 @@ impl Store {
         if let Some((owner, id)) = &mark.from {
             item.insert("from_owner".into(), text(owner));
             item.insert("from_schedule".into(), text(id.as_str()));
+        }
+        let told = |totals: serde_json::Result<String>| {
+            totals.map(text).map_err(|e| Fault::new("write the progress of the self-check", e))
+        };
+        if let Some(totals) = &mark.of_owner {
+            item.insert("of_owner".into(), told(serde_json::to_string(totals))?);
+        }
+        if let Some(totals) = &mark.of_all {
+            item.insert("of_all".into(), told(serde_json::to_string(totals))?);
         }
         item.insert(FORMAT.0.into(), number(FORMAT.1));
         let put = self.client.put_item().table_name(&self.schedules).set_item(Some(item));
@@ -86,6 +111,10 @@ impl Store {
             Err(error) => Err(sdk(format!("put clock {id} back"))(error)),
         }
     }
+}
+
+fn read_json<T: DeserializeOwned>(item: &Item, attribute: &str) -> Option<T> {
+    serde_json::from_str(string(item, attribute)?).ok()
 }
 
 fn mark_key() -> Item {

@@ -90,9 +90,26 @@ impl Store {
     /// The clocks of at most a hundred schedules. A deleted clock is left out. A clock that cannot
     /// be read is an error of its own and does not affect the others.
     pub async fn clocks(&self, ids: &[ScheduleId]) -> Result<Vec<Result<Clock, Fault>>, Fault> {
+        let items = self.clock_items(ids).await?;
+        Ok(items.into_iter().map(read_clock).collect())
+    }
+
+    /// The same clocks, each with whether the due index holds it.
+    pub async fn placed_clocks(
+        &self,
+        ids: &[ScheduleId],
+    ) -> Result<Vec<Result<(Clock, bool), Fault>>, Fault> {
+        let placed = |item: Item| {
+            let is_indexed = item.contains_key(DUE_SHARD);
+            read_clock(item).map(|clock| (clock, is_indexed))
+        };
+        Ok(self.clock_items(ids).await?.into_iter().map(placed).collect())
+    }
+
+    async fn clock_items(&self, ids: &[ScheduleId]) -> Result<Vec<Item>, Fault> {
         let keys = ids.iter().map(|id| part_key(id, CLOCK)).collect();
         let items = self.get_all(&self.schedules, keys, false).await?;
-        Ok(items.into_iter().filter(|item| !is_deleted(item)).map(read_clock).collect())
+        Ok(items.into_iter().filter(|item| !is_deleted(item)).collect())
     }
 
     /// Moves a clock past the fires that were handled. `false`: another tick or an edit changed the

@@ -13,11 +13,12 @@ pub(super) const CLOCK_HAS_NO_NEXT: &str =
     "attribute_not_exists(next_run_at) AND revision = :revision";
 
 /// A run has one launcher: no launcher holds it, or this very message held it before and the lease
-/// is over. A launcher that decided by an older revision than the one that confirmed the run, or
+/// is over. A run that waits for its next attempt cannot be claimed until then. A launcher that decided by an older revision than the one that confirmed the run, or
 /// that marked the run while a launcher held it, must read the schedule again.
 pub(super) const RUN_IS_FREE: &str = "(#status IN (:enqueued, :queued) \
      OR (#status = :started AND holder = :holder AND lease_until < :now)) AND revision <= :revision \
-     AND (attribute_not_exists(settled_by) OR settled_by <= :revision)";
+     AND (attribute_not_exists(settled_by) OR settled_by <= :revision) \
+     AND (attribute_not_exists(retry_at) OR retry_at <= :now)";
 
 /// A schedule that was read ahead of the launch time is used only if no change has marked the run
 /// since, not even a change that leaves the definition as it is.
@@ -65,11 +66,31 @@ pub(super) const BACKFILL_IS_NEW: &str = "attribute_not_exists(schedule_id)";
 /// If two functions continue a backfill at the same time, one of them wins.
 pub(super) const BACKFILL_IS_AS_READ: &str = "#version = :version";
 
+/// A streak of failures has one alert: of two functions that see the streak, one sends it.
+pub(super) const ALERT_IS_NEW: &str = "attribute_not_exists(claim)";
+
+/// The same, if there was an alert before.
+pub(super) const ALERT_IS_AS_READ: &str = "claim = :seen";
+
 /// A slot is released only on a clock that still exists.
 pub(super) const CLOCK_EXISTS: &str = "attribute_exists(schedule_id)";
 
+/// The schedule is this owner's, and is not deleted.
+pub(super) const CLOCK_IS_ALIVE: &str =
+    "attribute_exists(schedule_id) AND attribute_not_exists(deleted_at) AND #owner = :owner";
+
+/// A schedule gets its first sums once.
+pub(super) const SUMS_ARE_NEW: &str = "attribute_not_exists(schedule_id)";
+
+/// Runs are added to the sums once: the sums end where they ended when the runs were read.
+pub(super) const SUMS_ARE_AS_READ: &str = "until = :until";
+
 /// A published version never changes.
 pub(super) const VERSION_IS_NEW: &str = "attribute_not_exists(workflow_id)";
+
+/// A version is deleted once.
+pub(super) const VERSION_IS_THERE: &str =
+    "attribute_exists(workflow_id) AND attribute_not_exists(deleted_at)";
 
 /// No token was taken for as long as the bucket needs to fill up.
 pub(super) const BUCKET_IS_FULL: &str = "attribute_not_exists(full_at) OR full_at < :now";

@@ -67,8 +67,13 @@ impl Update {
     }
 
     /// Lets the condition use `#status`.
-    pub(super) fn naming_status(mut self) -> Update {
-        self.names.push(("#status".to_owned(), "status".to_owned()));
+    pub(super) fn naming_status(self) -> Update {
+        self.naming("#status", "status")
+    }
+
+    /// Lets the condition use an attribute whose name DynamoDB reserves.
+    pub(super) fn naming(mut self, place: &str, attribute: &str) -> Update {
+        self.names.push((place.to_owned(), attribute.to_owned()));
         self
     }
 

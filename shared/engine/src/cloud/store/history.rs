@@ -1,5 +1,7 @@
 //! History: reading the change log and the traces of runs.
 
+use std::ops::ControlFlow;
+
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{self, Instant};
@@ -9,18 +11,21 @@ use belfry_core::schedule::change::Change;
 use super::paging::{self, until};
 use super::{Item, Store, part_key, string, text};
 use crate::cloud::store::tables::{CHANGE, PART, RUN_AT, SCHEDULE_ID};
-use crate::fault::{Fault, Unreadable, sdk};
+use crate::fault::{Fault, Unreadable};
 
-/// Records read before a window to find a summary that reaches into it. A summary is close to the
-/// window: the fires that it covers have no records of their own.
-const MAX_RECORDS_BEFORE: i32 = 1000;
+/// Records read before a window to find a summary that reaches into it, at most.
+const MAX_RECORDS_BEFORE: usize = 1000;
+/// Records read at once for that: mostly the first of them ends the search.
+const RECORDS_BEFORE: i32 = 10;
+/// Records read at once where mostly some dozens are wanted.
+const SOME: usize = 50;
 
 /// One page of the change log, newest first.
 pub struct Changes {
-    /// The entries.
-    pub changes: Vec<Change>,
-    /// The cursor of the next page; `None` if this is the last one.
-    pub cursor: Option<String>,
+    /// The entries, each with the cursor that continues after it.
+    pub changes: Vec<(String, Change)>,
+    /// Whether there may be more.
+    pub more: bool,
 }
 
 /// The traces of a window, unless there are too many.
@@ -50,20 +55,19 @@ impl Store {
     ) -> Result<Changes, Fault> {
         let start = cursor.map(|cursor| part_key(id, &format!("{CHANGE}{}", unlisted(cursor))));
         let query = self.query_changes(id).scan_index_forward(false).limit(limit as i32);
-        let (mut changes, mut last) = (Vec::new(), None);
+        let mut changes = Vec::new();
         let take = |item: Item| {
             let part = string(&item, PART).and_then(|part| part.strip_prefix(CHANGE));
-            last = part.map(listed);
+            let cursor = part.map(listed).unwrap_or_default();
             let change = read_change(id, item)?;
             if change.owner() == owner {
-                changes.push(change);
+                changes.push((cursor, change));
             }
             until(&changes, limit)
         };
         let query = query.set_exclusive_start_key(start);
         paging::each(query, format!("list changes of {id}"), take).await?;
-        let cursor = last.filter(|_| changes.len() >= limit);
-        Ok(Changes { changes, cursor })
+        Ok(Changes { more: changes.len() >= limit, changes })
     }
 
     /// The traces of a schedule's runs from `from` to `to`, both included, read consistently,
@@ -91,25 +95,36 @@ impl Store {
         Ok(if found.len() > max { Traces::TooMany } else { Traces::All(found) })
     }
 
-    /// The summary that begins before `from` and ends at or after it, if there is one.
+    /// The summary that begins before `from` and ends at or after it, if there is one. The search ends
+    /// at a fire that has a record of its own: no summary from before it reaches further.
     async fn summary_reaching(
         &self,
         id: &ScheduleId,
         from: Instant,
     ) -> Result<Option<(RunId, Trace)>, Fault> {
-        let page = self
+        let query = self
             .query_traces(id)
             .consistent_read(true)
             .key_condition_expression("schedule_id = :id AND run_at < :from")
-            .filter_expression("attribute_exists(missed)")
             .expression_attribute_values(":from", text(instant::text(from)))
             .scan_index_forward(false)
-            .limit(MAX_RECORDS_BEFORE)
-            .send()
-            .await
-            .map_err(sdk(format!("read summaries of {id}")))?;
-        let newest =
-            page.items.unwrap_or_default().into_iter().next().map(read_trace).transpose()?;
+            .limit(RECORDS_BEFORE);
+        let (mut newest, mut looked_at) = (None, 0);
+        let take = |item| {
+            let (id, run) = read_trace(item)?;
+            looked_at += 1;
+            // A fire that a change took back may lie among those that a resume has summed up.
+            let is_fire = id.cause.is_none() && !run.was_taken_back();
+            let is_summary = run.missed.is_some();
+            if is_summary {
+                newest = Some((id, run));
+            }
+            Ok(match is_summary || is_fire || looked_at == MAX_RECORDS_BEFORE {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            })
+        };
+        paging::each(query, format!("read summaries of {id}"), take).await?;
         Ok(newest.filter(|(_, run)| run.missed.is_some_and(|missed| missed.last >= from)))
     }
 
@@ -132,6 +147,57 @@ impl Store {
         let take = |item| {
             found.push(read_trace(item)?);
             paging::until(&found, limit)
+        };
+        paging::each(query, format!("read newest runs of {id}"), take).await?;
+        Ok(found)
+    }
+
+    /// The traces of a schedule's runs from `from` on, oldest first, read consistently: at most
+    /// `limit`.
+    pub async fn oldest_traces(
+        &self,
+        id: &ScheduleId,
+        from: Instant,
+        limit: usize,
+    ) -> Result<Vec<(RunId, Trace)>, Fault> {
+        let query = self
+            .query_traces(id)
+            .consistent_read(true)
+            .key_condition_expression("schedule_id = :id AND run_at >= :from")
+            .expression_attribute_values(":from", text(instant::text(from)))
+            .limit(limit as i32);
+        let mut found = Vec::new();
+        let take = |item| {
+            found.push(read_trace(item)?);
+            until(&found, limit)
+        };
+        paging::each(query, format!("read oldest runs of {id}"), take).await?;
+        Ok(found)
+    }
+
+    /// The traces of a schedule's newest runs, newest first: all from `from` on if there are at most
+    /// `most`, and at least `least` if there are as many.
+    pub async fn traces_back_to(
+        &self,
+        id: &ScheduleId,
+        from: Option<Instant>,
+        least: usize,
+        most: usize,
+    ) -> Result<Vec<(RunId, Trace)>, Fault> {
+        let query = self
+            .query_traces(id)
+            .key_condition_expression("schedule_id = :id")
+            .scan_index_forward(false)
+            .limit(least.max(SOME) as i32);
+        let mut found: Vec<(RunId, Trace)> = Vec::new();
+        let take = |item| {
+            let (id, run) = read_trace(item)?;
+            let is_before = from.is_some_and(|from| id.run_at < from);
+            if is_before && found.len() >= least {
+                return Ok(ControlFlow::Break(()));
+            }
+            found.push((id, run));
+            until(&found, most)
         };
         paging::each(query, format!("read newest runs of {id}"), take).await?;
         Ok(found)

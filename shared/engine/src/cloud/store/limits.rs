@@ -28,7 +28,7 @@ const OWNER: &str = "#owner#";
 /// The sort key of the bucket's row.
 const RATE: &str = "rate";
 /// The sort key of the count's row.
-const COUNT: &str = "count";
+pub(super) const COUNT: &str = "count";
 /// A bucket's row expires after this time without a creation: the bucket is full by then.
 const FORGOTTEN_AFTER: Duration = Duration::days(1);
 

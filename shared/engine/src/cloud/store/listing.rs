@@ -1,5 +1,7 @@
 //! Reading many schedules: the ids of one owner or of all owners, and the schedules themselves.
 
+use std::str::FromStr;
+
 use belfry_core::id::ScheduleId;
 use belfry_core::schedule::Schedule;
 
@@ -20,22 +22,36 @@ impl Store {
         limit: usize,
         cursor: Option<&ScheduleId>,
     ) -> Result<Vec<ScheduleId>, Fault> {
-        let mut query = self
+        self.names_of(&self.schedules, SCHEDULE_ID, owner, limit, cursor.map(ScheduleId::as_str))
+            .await
+    }
+
+    /// The names of what an owner has in a table, from its index of owners: at most `limit`, in
+    /// alphabetical order, after `cursor`.
+    pub(super) async fn names_of<N: FromStr>(
+        &self,
+        table: &str,
+        attribute: &str,
+        owner: &str,
+        limit: usize,
+        cursor: Option<&str>,
+    ) -> Result<Vec<N>, Fault> {
+        let query = self
             .client
             .query()
-            .table_name(&self.schedules)
+            .table_name(table)
             .index_name(OWNER_INDEX)
             .limit(limit as i32)
             .expression_attribute_values(":owner", text(owner));
-        query = match cursor {
+        let query = match cursor {
             None => query.key_condition_expression("user_id = :owner"),
             Some(cursor) => query
-                .key_condition_expression("user_id = :owner AND schedule_id > :cursor")
-                .expression_attribute_values(":cursor", text(cursor.as_str())),
+                .key_condition_expression(format!("user_id = :owner AND {attribute} > :cursor"))
+                .expression_attribute_values(":cursor", text(cursor)),
         };
-        let page = query.send().await.map_err(sdk(format!("list schedules of {owner}")))?;
-        let id = |item: &Item| string(item, SCHEDULE_ID)?.parse().ok();
-        Ok(page.items().iter().filter_map(id).collect())
+        let page = query.send().await.map_err(sdk(format!("list {attribute} of {owner}")))?;
+        let name = |item: &Item| string(item, attribute)?.parse().ok();
+        Ok(page.items().iter().filter_map(name).collect())
     }
 
     /// The schedules of all owners, after `cursor`. The order is DynamoDB's own and does not change

@@ -5,6 +5,7 @@
 //! The calls that a launch may make are boxed: thousands of launches wait at once, and without
 //! boxes each would be as large as the largest of its calls.
 
+mod alerts;
 mod backfills;
 mod batch;
 mod check;
@@ -21,6 +22,7 @@ mod schedules;
 mod sets;
 mod settling;
 mod statements;
+mod sums;
 mod sweep;
 pub mod tables;
 mod workflows;
@@ -44,11 +46,12 @@ pub use clocks::{DuePage, Slot};
 pub use history::{Changes, Traces, is_change_cursor};
 pub use limits::Spent;
 pub use listing::Owned;
-pub use runs::{Claim, Claimant, History, HistoryQuery, Outcome, Put};
+pub use runs::{Claim, Claimant, GivenBack, History, HistoryQuery, Outcome, Put, RunFilter, Step};
 pub use schedules::{Change, Created, Edit, Link, Saved, Stored};
 pub use statements::Advance;
 pub(crate) use statements::MAX_STATEMENTS;
-pub use workflows::{Published, VersionHead, Versions};
+pub use sums::{Failing, Of};
+pub use workflows::{Published, Users, VersionHead, Versions};
 
 use crate::cloud::store::tables::{PART, RUN_AT, SCHEDULE_ID};
 use crate::cloud::throttle::Gate;

@@ -3,6 +3,7 @@
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure};
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{self, Instant};
+use belfry_core::run::attempts::Attempt;
 use belfry_core::run::{Reason, Run, Status};
 use chrono::Duration;
 use futures::FutureExt;
@@ -32,6 +33,8 @@ pub enum Put {
 pub enum Claim {
     /// The claim succeeded; the run's `attempt` is the fence of the claim.
     Won(Run),
+    /// The run waits until this instant for its next attempt.
+    Waits(Instant),
     /// An earlier delivery of this message holds the run until this instant and may still work on
     /// it.
     Held(Instant),
@@ -76,6 +79,19 @@ pub struct Outcome {
     pub external_run_id: Option<String>,
     /// The sort key of the run for which this one was skipped.
     pub blocked_by: Option<String>,
+    /// The attempts of the run, if its last one failed.
+    pub attempts: Vec<Attempt>,
+}
+
+/// Why a launcher gives a run back that it has claimed.
+#[derive(Clone, Debug, Default)]
+pub struct GivenBack {
+    /// The error of the run so far, if its target refused it.
+    pub error: Option<String>,
+    /// The attempts of the run, this one included.
+    pub attempts: Vec<Attempt>,
+    /// When the next attempt is due; `None`: at once.
+    pub retry_at: Option<Instant>,
 }
 
 impl Outcome {
@@ -88,6 +104,7 @@ impl Outcome {
             result: None,
             external_run_id: None,
             blocked_by: None,
+            attempts: Vec::new(),
         }
     }
 
@@ -118,6 +135,27 @@ pub struct History {
     pub runs: Vec<Run>,
     /// The cursor of the next page; `None` if this is the last one.
     pub cursor: Option<String>,
+}
+
+/// Which runs of a schedule are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct RunFilter {
+    /// Only runs with this status.
+    pub status: Option<Status>,
+    /// Only the run that its executor calls so.
+    pub external_run_id: Option<String>,
+    /// Only runs planned at or after this instant.
+    pub from: Option<Instant>,
+    /// Only runs planned at or before this instant.
+    pub to: Option<Instant>,
+}
+
+/// What one query of a schedule's history found.
+pub struct Step {
+    /// The runs that fit, newest first.
+    pub runs: Vec<Run>,
+    /// The sort key of the last run that was looked at; `None` if there are no more.
+    pub reached: Option<String>,
 }
 
 impl Store {
@@ -154,23 +192,30 @@ impl Store {
 
     /// Stores for a day which run an idempotency key names. Answers with that run: `id`, or the run
     /// for which the key was used before.
+    /// `None`: the key was used before for other content.
     pub async fn remember_trigger(
         &self,
         key: &str,
+        content: &str,
         id: &RunId,
         now: Instant,
-    ) -> Result<RunId, Fault> {
+    ) -> Result<Option<RunId>, Fault> {
         let doing = format!("store the idempotency key of {id}");
         let mut item =
             part_key(&id.schedule_id, &format!("trigger#{}", hex::encode(Sha256::digest(key))));
+        let content = hex::encode(Sha256::digest(content));
+        item.insert("content".into(), text(&content));
         item.insert("run_id".into(), text(id.to_string()));
         item.insert(FORMAT.0.into(), number(FORMAT.1));
         item.insert(EXPIRES_AT.into(), number((now + Duration::days(1)).timestamp()));
         let given = Some((":now", number(now.timestamp())));
         match self.put_if(&self.schedules, item, conditions::KEY_IS_NEW, given, &doing).await? {
-            None => Ok(id.clone()),
+            None => Ok(Some(id.clone())),
+            // An older release stored no content.
+            Some(old) if string(&old, "content").is_some_and(|old| old != content) => Ok(None),
             Some(old) => {
                 let old = string(&old, "run_id").and_then(|run_id| run_id.parse().ok());
+                let old = old.map(Some);
                 old.ok_or_else(|| Fault::new(doing, Unreadable("the run id".to_owned())))
             }
         }
@@ -186,6 +231,7 @@ impl Store {
         let (id, holder) = (claimant.run, claimant.message);
         let update = claiming(claimant, lease, now)
             .count_up("attempt")
+            .remove("retry_at")
             .naming_status()
             .given(":enqueued", text(Status::Enqueued.as_str()))
             .given(":queued", text(Status::Queued.as_str()))
@@ -246,7 +292,8 @@ impl Store {
             .set_if("reason", reason(outcome.reason))
             .set_if("result", result)
             .set_if("external_run_id", outcome.external_run_id.clone().map(text))
-            .set_if("blocked_by", outcome.blocked_by.clone().map(text));
+            .set_if("blocked_by", outcome.blocked_by.clone().map(text))
+            .set_if("attempts", kept(&outcome.attempts));
         let update = unclaim(update);
         // The error of an attempt that was repeated is not the error of the run.
         match &outcome.error {
@@ -255,10 +302,15 @@ impl Store {
         }
     }
 
-    /// Records the executor's id of a run that is still going. From then on the run belongs to the
-    /// executor, and no launcher takes it over.
-    pub async fn link_run(&self, id: &RunId, fence: u32, external: &str) -> Result<bool, Fault> {
-        let update = Update::default().set("external_run_id", text(external));
+    /// Records that the target has accepted a run that is still going, and the executor's id of it.
+    /// From then on the run belongs to the executor, and no launcher takes it over.
+    pub async fn link_run(
+        &self,
+        id: &RunId,
+        fence: u32,
+        external: Option<&str>,
+    ) -> Result<bool, Fault> {
+        let update = Update::default().set_if("external_run_id", external.map(text));
         let update = unclaim(update).given(":fence", number(fence));
         self.update_run(id, update, conditions::CLAIM_IS_NEWEST, "link run").await
     }
@@ -268,11 +320,14 @@ impl Store {
         &self,
         id: &RunId,
         fence: u32,
-        error: Option<&str>,
+        back: &GivenBack,
     ) -> Result<bool, Fault> {
+        let retry_at = back.retry_at.map(|at| number(at.timestamp_millis()));
         let update = Update::default()
             .set("status", text(Status::Enqueued.as_str()))
-            .set_if("error", error.map(text));
+            .set_if("attempts", kept(&back.attempts))
+            .set_if("retry_at", retry_at)
+            .set_if("error", back.error.as_ref().map(text));
         let update = unclaim(update).given(":fence", number(fence));
         self.update_run(id, update, conditions::CLAIM_IS_NEWEST, "give back run").await
     }
@@ -357,13 +412,70 @@ impl Store {
         let cursor = runs.last().filter(|_| is_full).map(|run| run.id.sort_key());
         Ok(History { runs, cursor })
     }
+
+    /// One query of a schedule's history, newest first, that looks at no more than `limit` runs: those
+    /// from the sort key `at` on, or those behind the sort key `behind`.
+    pub async fn step(
+        &self,
+        schedule: &ScheduleId,
+        filter: &RunFilter,
+        at: Option<&str>,
+        behind: Option<&str>,
+        limit: usize,
+    ) -> Result<Step, Fault> {
+        let from = filter.from.map_or("0".to_owned(), instant::text);
+        let to = filter.to.map_or("~".to_owned(), |to| format!("{}~~", instant::text(to)));
+        let to = at.map_or(to.clone(), |at| to.min(at.to_owned()));
+        // DynamoDB refuses a window that ends before it begins, and a start key outside the window.
+        let behind = behind.filter(|behind| **behind < *to);
+        if to < from || behind.is_some_and(|behind| *behind < *from) {
+            return Ok(Step { runs: Vec::new(), reached: None });
+        }
+        let start = behind.map(|behind| {
+            let schedule_id = (SCHEDULE_ID.into(), text(schedule.as_str()));
+            Item::from([schedule_id, (RUN_AT.into(), text(behind))])
+        });
+        let mut query = self
+            .client
+            .query()
+            .table_name(&self.runs)
+            .key_condition_expression("schedule_id = :id AND run_at BETWEEN :from AND :to")
+            .expression_attribute_values(":id", text(schedule.as_str()))
+            .expression_attribute_values(":from", text(from))
+            .expression_attribute_values(":to", text(to))
+            .scan_index_forward(false)
+            .set_exclusive_start_key(start)
+            .limit(limit as i32);
+        let mut conditions = Vec::new();
+        if let Some(status) = filter.status {
+            conditions.push("#status = :status");
+            query = query
+                .expression_attribute_names("#status", "status")
+                .expression_attribute_values(":status", text(status.as_str()));
+        }
+        if let Some(id) = &filter.external_run_id {
+            conditions.push("external_run_id = :external");
+            query = query.expression_attribute_values(":external", text(id));
+        }
+        if !conditions.is_empty() {
+            query = query.filter_expression(conditions.join(" AND "));
+        }
+        let page = query.send().await.map_err(sdk(format!("read history of {schedule}")))?;
+        let reached = page.last_evaluated_key().and_then(|key| string(key, RUN_AT));
+        let reached = reached.map(str::to_owned);
+        let runs = page.items.unwrap_or_default().into_iter().map(read_run);
+        Ok(Step { runs: runs.collect::<Result<_, _>>()?, reached })
+    }
 }
 
 /// Why a claim was refused, judged by the run as it is stored.
 fn refused_claim(run: Run, holder: &str, is_this_call: bool, now: Instant) -> Claim {
     let is_mine = run.holder.as_deref() == Some(holder);
     match (run.status, run.lease_until) {
-        (Status::Enqueued | Status::Queued, _) => Claim::Changed,
+        (Status::Enqueued | Status::Queued, _) => match run.retry_at {
+            Some(at) if at > now => Claim::Waits(at),
+            _ => Claim::Changed,
+        },
         // This call made the claim itself, in an earlier try whose answer was lost.
         (Status::Started, _) if is_mine && is_this_call => Claim::Won(run),
         (Status::Started, Some(until)) if is_mine && until < now => Claim::Changed,
@@ -398,6 +510,12 @@ pub(super) fn unlaunched(update: Update) -> Update {
         .naming_status()
         .given(":enqueued", text(Status::Enqueued.as_str()))
         .given(":queued", text(Status::Queued.as_str()))
+}
+
+/// The attempts as the record keeps them.
+pub(super) fn kept(attempts: &[Attempt]) -> Option<AttributeValue> {
+    let stored = serde_dynamo::to_attribute_value(attempts).ok();
+    stored.filter(|_| !attempts.is_empty())
 }
 
 pub(super) fn reason(reason: Option<Reason>) -> Option<AttributeValue> {

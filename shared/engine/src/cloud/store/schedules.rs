@@ -95,8 +95,16 @@ pub enum Edit {
 const OPTIONAL: [&str; 6] =
     ["start_at", "end_at", "dst_gap", "dst_fold", "catchup_window_s", "zone_lost"];
 /// Attributes of a clock that only the tick and the launcher write.
-const SYSTEM_ATTRIBUTES: [&str; 7] =
-    [SCHEDULE_ID, "last_run_at", "last_run_id", "active", "then", "last_claimed", "created_at"];
+const SYSTEM_ATTRIBUTES: [&str; 8] = [
+    SCHEDULE_ID,
+    "last_run_at",
+    "last_run_id",
+    "active",
+    "then",
+    "last_claimed",
+    "failing",
+    "created_at",
+];
 
 fn read_stored(id: &ScheduleId, clock: Option<Item>, spec: Option<Item>) -> Result<Stored, Fault> {
     match (clock, spec) {
@@ -325,6 +333,9 @@ impl Store {
             self.count_one_less(&clock.owner)?,
             self.put_change(id, change)?,
         ];
+        if clock.failing {
+            writes.push(self.end_failing(clock, change.at)?);
+        }
         for link in links {
             writes.push(self.write_link(id, link)?);
         }

@@ -3,7 +3,7 @@
 
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{self, Instant};
-use belfry_core::run::{Reason, Run, Status};
+use belfry_core::run::{Reason, Run, Status, Trigger};
 
 use super::expression::Update;
 use super::runs::{reason, time, unlaunched};
@@ -31,13 +31,23 @@ impl Store {
         revision: u64,
         now: Instant,
     ) -> Result<bool, Fault> {
+        // A missed fire stays missed, whatever a newer definition says.
+        let replaceable = why != Reason::Missed;
         let update = Update::default()
             .set("status", text(Status::Skipped.as_str()))
             .set_if("reason", reason(Some(why)))
-            .set("cancelled_by", number(revision))
+            .set_if("cancelled_by", replaceable.then(|| number(revision)))
             .set("finished_at", time(now))
             .set(EXPIRES_AT, self.expires_at(now));
         self.update_run(id, unlaunched(update), conditions::RUN_IS_UNLAUNCHED, "cancel run").await
+    }
+
+    /// Records that the catch-up policy launches a missed fire, at `launch_at`.
+    pub async fn catch_up_run(&self, id: &RunId, launch_at: Instant) -> Result<bool, Fault> {
+        let update = Update::default()
+            .set("trigger", text(String::from(Trigger::Catchup)))
+            .set("launch_at", time(launch_at));
+        self.update_run(id, unlaunched(update), conditions::RUN_IS_UNLAUNCHED, "catch up").await
     }
 
     /// Confirms an unlaunched run under `revision`, so that no launcher decides about it by an

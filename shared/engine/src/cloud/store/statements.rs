@@ -23,7 +23,7 @@ use super::expression::Update;
 use super::runs::Put;
 use super::{Item, Store, conditions, number, part_key, run_key, text};
 use crate::cloud::store::tables::CLOCK;
-use crate::fault::Fault;
+use crate::fault::{Fault, in_words};
 
 /// BatchExecuteStatement takes no more statements.
 pub(crate) const MAX_STATEMENTS: usize = 25;
@@ -161,7 +161,7 @@ impl Store {
                 said
             }
             Err(error) => {
-                let problem = aws_sdk_dynamodb::error::DisplayErrorContext(error);
+                let problem = in_words(&error);
                 debug!(%problem, "statement batch failed: falling back to single calls");
                 nothing()
             }

@@ -8,7 +8,7 @@ use chrono::{Duration, DurationRound};
 
 use super::expression::Update;
 use super::paging;
-use super::runs::{Outcome, read_run, reason, time, unlaunched};
+use super::runs::{Outcome, kept, read_run, reason, time, unlaunched};
 use super::{FORMAT, Item, MAX_BATCH, Store, conditions, number, string, text};
 use crate::cloud::store::tables::{
     EXPIRES_AT, PART, RECOVERY, RUN_AT, SCHEDULE_ID, SWEEP, SWEEP_INDEX,
@@ -69,13 +69,20 @@ impl Store {
             ("attempts".to_owned(), number(attempts)),
             ("recovery_attempt_time".to_owned(), time(now)),
         ]);
+        let what = "no record: its launcher stopped, and recovery found the run";
+        let attempts = match seen.status {
+            Status::Started => kept(&seen.attempts_with(what, None, now)),
+            _ => None,
+        };
         let update = Update::default()
             .set("status", text(Status::Enqueued.as_str()))
+            .set_if("attempts", attempts)
             .set("recovery", aws_sdk_dynamodb::types::AttributeValue::M(recovery))
             .set(SWEEP, text(self.sweep_bucket(&seen.id, look_at)))
             .remove("lease_until")
             .remove("holder")
             .remove("claim")
+            .remove("retry_at")
             .naming_status()
             .given(":seen", text(seen.status.as_str()))
             .given(":fence", number(seen.attempt));

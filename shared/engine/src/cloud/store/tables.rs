@@ -2,11 +2,12 @@
 //! and the test of the deploy template.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::error::{BuildError, SdkError};
 use aws_sdk_dynamodb::operation::create_table::CreateTableError;
 use aws_sdk_dynamodb::types::{
-    AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection,
-    ProjectionType, ScalarAttributeType, TimeToLiveSpecification,
+    AttributeDefinition, BillingMode, CreateGlobalSecondaryIndexAction, GlobalSecondaryIndex,
+    GlobalSecondaryIndexUpdate, KeySchemaElement, KeyType, Projection, ProjectionType,
+    ScalarAttributeType, TimeToLiveSpecification,
 };
 
 use belfry_core::tick::share;
@@ -63,6 +64,8 @@ pub const SPEC: &str = "spec";
 /// The sort key of the entry that ends a pause. It is in the due index at the time when the pause
 /// ends.
 pub const WAKE: &str = share::WAKE;
+/// The sort key of the mark of the newest alert about failures in a row.
+pub const ALERT: &str = "alert";
 /// The prefix of the sort keys of backfills. A backfill is in the due index while it runs.
 pub const BACKFILL: &str = share::BACKFILL;
 /// The prefix of the sort keys of the change log.
@@ -76,15 +79,15 @@ pub const DUE_SHARD: &str = "due_shard";
 pub const NEXT_RUN_AT: &str = "next_run_at";
 /// The owner of a clock. The index `due` carries it, so that the tick can serve owners in turn.
 pub const OWNER: &str = "owner";
-/// The partition key of the index `owner`. Only specs have it, so that fires never write this
-/// index.
+/// The partition key of the indexes `owner`: of schedules, where only specs have it, so that fires
+/// never write the index; and of workflows, where only the row that names the owner has it.
 pub const USER_ID: &str = "user_id";
 /// The sort key of `runs`: the nominal time of the fire, and its cause if it has one.
 pub const RUN_AT: &str = "run_at";
 /// The partition key of the index `sweep`: the minute in which recovery looks at the run, and a
 /// shard.
 pub const SWEEP: &str = "sweep";
-/// The partition key of `workflows`.
+/// The partition key of `workflows`, and of the index `workflow` of schedules.
 pub const WORKFLOW_ID: &str = "workflow_id";
 /// The sort key of `workflows`.
 pub const VERSION: &str = "version";
@@ -93,8 +96,11 @@ pub const EXPIRES_AT: &str = "expires_at";
 
 /// The index of clocks by the time when they are due.
 pub const DUE_INDEX: &str = "due";
-/// The index of schedules by their owners.
+/// The index of schedules by their owners, and that of workflows by theirs.
 pub const OWNER_INDEX: &str = "owner";
+/// The index of clocks by the workflow that they launch. A fire changes nothing that is in it, so
+/// that only edits write it.
+pub const WORKFLOW_INDEX: &str = "workflow";
 /// The index of runs by the minute in which recovery looks at them.
 pub const SWEEP_INDEX: &str = "sweep";
 
@@ -116,6 +122,12 @@ pub const TABLES: [Table; 3] = [
                 sort: Some(text(SCHEDULE_ID)),
                 carries: &[],
             },
+            Index {
+                name: WORKFLOW_INDEX,
+                partition: text(WORKFLOW_ID),
+                sort: Some(text(SCHEDULE_ID)),
+                carries: &[OWNER, VERSION],
+            },
         ],
         expiry: Some(EXPIRES_AT),
     },
@@ -128,13 +140,18 @@ pub const TABLES: [Table; 3] = [
     Table {
         setting: "WORKFLOWS_TABLE",
         key: (text(WORKFLOW_ID), Attribute { name: VERSION, number: true }),
-        indexes: &[],
+        indexes: &[Index {
+            name: OWNER_INDEX,
+            partition: text(USER_ID),
+            sort: Some(text(WORKFLOW_ID)),
+            carries: &[],
+        }],
         expiry: None,
     },
 ];
 
-/// Creates the tables that do not exist, for the local system and for tests. In AWS the deploy
-/// template creates them.
+/// Creates the tables and indexes that do not exist, for the local system and for tests. In AWS the
+/// deploy template creates them.
 pub async fn create(client: &Client, settings: &Settings) -> Result<(), Fault> {
     let names = [&settings.schedules_table, &settings.runs_table, &settings.workflows_table];
     for (table, name) in TABLES.iter().zip(names) {
@@ -156,28 +173,16 @@ async fn create_one(client: &Client, table: &Table, name: &str) -> Result<(), Fa
     let mut request =
         client.create_table().table_name(name).billing_mode(BillingMode::PayPerRequest);
     for attribute in attributes {
-        let kind = if attribute.number { ScalarAttributeType::N } else { ScalarAttributeType::S };
-        let definition = AttributeDefinition::builder()
-            .attribute_name(attribute.name)
-            .attribute_type(kind)
-            .build();
-        request = request.attribute_definitions(definition.map_err(sdk(doing()))?);
+        request = request.attribute_definitions(attribute.definition().map_err(sdk(doing()))?);
     }
     for element in key_schema(table.key.0, Some(table.key.1)) {
         request = request.key_schema(element.map_err(sdk(doing()))?);
     }
     for index in table.indexes {
-        let projection = match index.carries {
-            [] => Projection::builder().projection_type(ProjectionType::KeysOnly),
-            more => Projection::builder()
-                .projection_type(ProjectionType::Include)
-                .set_non_key_attributes(Some(more.iter().map(|&name| name.to_owned()).collect())),
-        };
-        let mut builder =
-            GlobalSecondaryIndex::builder().index_name(index.name).projection(projection.build());
-        for element in key_schema(index.partition, index.sort) {
-            builder = builder.key_schema(element.map_err(sdk(doing()))?);
-        }
+        let builder = GlobalSecondaryIndex::builder()
+            .index_name(index.name)
+            .projection(index.projection())
+            .set_key_schema(Some(index.key_schema().map_err(sdk(doing()))?));
         request = request.global_secondary_indexes(builder.build().map_err(sdk(doing()))?);
     }
     match request.send().await {
@@ -185,7 +190,7 @@ async fn create_one(client: &Client, table: &Table, name: &str) -> Result<(), Fa
         Err(SdkError::ServiceError(e))
             if matches!(e.err(), CreateTableError::ResourceInUseException(_)) =>
         {
-            return Ok(());
+            return add_indexes(client, table, name).await;
         }
         Err(error) => return Err(sdk(doing())(error)),
     }
@@ -202,10 +207,59 @@ async fn create_one(client: &Client, table: &Table, name: &str) -> Result<(), Fa
     Ok(())
 }
 
+/// Adds the indexes that a table of an older release lacks. DynamoDB fills them from the items.
+async fn add_indexes(client: &Client, table: &Table, name: &str) -> Result<(), Fault> {
+    let doing = || format!("add indexes to table {name}");
+    let found = client.describe_table().table_name(name).send().await.map_err(sdk(doing()))?;
+    let has = found.table.map(|table| table.global_secondary_indexes.unwrap_or_default());
+    let has = has.unwrap_or_default();
+    let is_missing = |index: &&Index| has.iter().all(|has| has.index_name() != Some(index.name));
+    for index in table.indexes.iter().filter(is_missing) {
+        let action = CreateGlobalSecondaryIndexAction::builder()
+            .index_name(index.name)
+            .projection(index.projection())
+            .set_key_schema(Some(index.key_schema().map_err(sdk(doing()))?))
+            .build()
+            .map_err(sdk(doing()))?;
+        let mut request = client.update_table().table_name(name).global_secondary_index_updates(
+            GlobalSecondaryIndexUpdate::builder().create(action).build(),
+        );
+        for attribute in [Some(index.partition), index.sort].into_iter().flatten() {
+            request = request.attribute_definitions(attribute.definition().map_err(sdk(doing()))?);
+        }
+        request.send().await.map_err(sdk(doing()))?;
+    }
+    Ok(())
+}
+
+impl Attribute {
+    fn definition(self) -> Result<AttributeDefinition, BuildError> {
+        let kind = if self.number { ScalarAttributeType::N } else { ScalarAttributeType::S };
+        AttributeDefinition::builder().attribute_name(self.name).attribute_type(kind).build()
+    }
+}
+
+impl Index {
+    fn projection(&self) -> Projection {
+        let names = || self.carries.iter().map(|&name| name.to_owned()).collect();
+        let projection = match self.carries {
+            [] => Projection::builder().projection_type(ProjectionType::KeysOnly),
+            _ => Projection::builder()
+                .projection_type(ProjectionType::Include)
+                .set_non_key_attributes(Some(names())),
+        };
+        projection.build()
+    }
+
+    fn key_schema(&self) -> Result<Vec<KeySchemaElement>, BuildError> {
+        key_schema(self.partition, self.sort).collect()
+    }
+}
+
 fn key_schema(
     partition: Attribute,
     sort: Option<Attribute>,
-) -> impl Iterator<Item = Result<KeySchemaElement, aws_sdk_dynamodb::error::BuildError>> {
+) -> impl Iterator<Item = Result<KeySchemaElement, BuildError>> {
     let element = |attribute: Attribute, kind| {
         KeySchemaElement::builder().attribute_name(attribute.name).key_type(kind).build()
     };

@@ -1,24 +1,27 @@
 //! Targets in AWS: SQS, Lambda, Step Functions and EventBridge.
 
-use aws_sdk_sqs::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use aws_sdk_sqs::error::{ProvideErrorMetadata, SdkError};
 use futures::FutureExt;
 use serde_json::json;
 
-use super::{Accepted, Refused};
+use super::{Accepted, Refused, with_causes};
 use crate::cloud::signed::{Call, Client, segment};
 
 /// What no retry makes better: the target does not exist, or is not ours to call.
-const FINAL: [&str; 16] = [
+const FINAL: [&str; 19] = [
     "AWS.SimpleQueueService.NonExistentQueue",
     "AccessDenied",
     "AccessDeniedException",
+    "AuthorizationError",
     "InvalidAddress",
     "InvalidArn",
     "InvalidExecutionInput",
     "InvalidMessageContents",
     "InvalidName",
+    "InvalidParameter",
     "InvalidParameterValueException",
     "InvalidRequestContentException",
+    "NotFound",
     "QueueDoesNotExist",
     "RequestTooLargeException",
     "ResourceNotFoundException",
@@ -37,7 +40,7 @@ where
             let message = error.as_service_error().and_then(ProvideErrorMetadata::message);
             format!("{code}: {}", message.unwrap_or_default())
         }
-        None => DisplayErrorContext(error).to_string(),
+        None => with_causes(error),
     };
     let is_final = code.is_some_and(|code| FINAL.contains(&code))
         || matches!(error, SdkError::ConstructionFailure(_));
@@ -58,18 +61,19 @@ pub(super) async fn send_message(
     queue_url: &str,
     group: &str,
     key: &str,
+    headers: &[(&'static str, String)],
     body: String,
 ) -> Result<Accepted, Refused> {
-    let attribute = aws_sdk_sqs::types::MessageAttributeValue::builder()
-        .data_type("String")
-        .string_value(key)
-        .build()
-        .map_err(|error| Refused::for_good(error.to_string()))?;
-    let mut request = client
-        .send_message()
-        .queue_url(queue_url)
-        .message_attributes("Idempotency-Key", attribute)
-        .message_body(body);
+    let mut request = client.send_message().queue_url(queue_url).message_body(body);
+    let headers = headers.iter().map(|(name, value)| (*name, value.as_str()));
+    for (name, value) in headers.chain([("Idempotency-Key", key)]) {
+        let attribute = aws_sdk_sqs::types::MessageAttributeValue::builder()
+            .data_type("String")
+            .string_value(value)
+            .build()
+            .map_err(|error| Refused::for_good(error.to_string()))?;
+        request = request.message_attributes(name, attribute);
+    }
     if queue_url.ends_with(".fifo") {
         request = request.message_deduplication_id(key).message_group_id(group);
     }
@@ -132,6 +136,32 @@ pub(super) async fn put_event(
         }
         None => Ok(named(entry["EventId"].as_str())),
     }
+}
+
+/// A FIFO topic deduplicates by the key; a standard topic carries it as an attribute.
+pub(super) async fn publish(
+    client: &Client,
+    topic_arn: &str,
+    group: &str,
+    key: &str,
+    subject: &str,
+    body: &str,
+) -> Result<Accepted, Refused> {
+    let mut form = vec![
+        ("Action", "Publish"),
+        ("Version", "2010-03-31"),
+        ("TopicArn", topic_arn),
+        ("Subject", subject),
+        ("Message", body),
+        ("MessageAttributes.entry.1.Name", "Idempotency-Key"),
+        ("MessageAttributes.entry.1.Value.DataType", "String"),
+        ("MessageAttributes.entry.1.Value.StringValue", key),
+    ];
+    if topic_arn.ends_with(".fifo") {
+        form.extend([("MessageDeduplicationId", key), ("MessageGroupId", group)]);
+    }
+    let answer = client.call(Call::form(&form)).await.map_err(|error| refused(&error))?;
+    Ok(named(answer.request_id.as_deref()))
 }
 
 #[cfg(test)]

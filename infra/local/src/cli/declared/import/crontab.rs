@@ -14,19 +14,28 @@ pub(super) struct Wish {
     pub(super) set: String,
 }
 
+/// What the lines above say about the jobs below them.
+struct Given {
+    zone: Option<String>,
+    jitter_ms: Option<u64>,
+}
+
 pub(super) fn read(text: &str, wish: &Wish) -> Imported {
     let mut imported = Imported {
         // Cron starts a job even if its previous run is still going.
         defaults: json!({"workflow_id": wish.workflow, "overlap_policy": "allow"}),
         ..Imported::default()
     };
-    let mut zone = wish.zone.clone();
+    let mut given = Given { zone: wish.zone.clone(), jitter_ms: None };
     let mut comments: Vec<String> = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let place = format!("line {}", number + 1);
         let line = line.trim();
         if let Some(comment) = line.strip_prefix('#') {
-            comments.push(comment.trim().to_owned());
+            let comment = comment.trim_start_matches('#').trim();
+            if !is_disabled(comment) {
+                comments.push(comment.to_owned());
+            }
             continue;
         }
         if line.is_empty() {
@@ -34,8 +43,8 @@ pub(super) fn read(text: &str, wish: &Wish) -> Imported {
             continue;
         }
         match variable(line) {
-            Some((name, value)) => set(&mut imported, &place, &mut zone, name, value),
-            None => job(&mut imported, &place, line, zone.as_deref(), &comments, wish),
+            Some((name, value)) => set(&mut imported, &place, &mut given, name, value),
+            None => job(&mut imported, &place, line, &given, &comments, wish),
         }
         comments.clear();
     }
@@ -44,13 +53,24 @@ pub(super) fn read(text: &str, wish: &Wish) -> Imported {
         let message =
             "must be published; its target receives each command as payload.command and runs it";
         imported.warn(&format!("workflow {workflow}"), message);
-        if zone.is_none() {
+        if given.zone.is_none() {
             let message =
                 "the crontab names no zone, so UTC is used; pass the machine's zone with --tz";
             imported.warn("timezone", message);
         }
     }
     imported
+}
+
+/// Whether a comment is a job that was commented out, or the head of the columns: nothing that
+/// describes the job below it.
+fn is_disabled(comment: &str) -> bool {
+    let fields = if comment.starts_with('@') { 1 } else { 5 };
+    let (expression, command) = split(comment, fields);
+    let is_job =
+        !command.is_empty() && (expression == "@reboot" || Cron::parse(&expression, "").is_ok());
+    let is_variable = variable(comment).is_some_and(|(name, _)| name == name.to_uppercase());
+    is_job || is_variable || expression == "m h dom mon dow"
 }
 
 /// Parses `NAME = value` as cron does.
@@ -63,11 +83,11 @@ fn variable(line: &str) -> Option<(&str, &str)> {
     is_name.then(|| (name, value.trim().trim_matches(['"', '\''])))
 }
 
-fn set(imported: &mut Imported, place: &str, zone: &mut Option<String>, name: &str, value: &str) {
+fn set(imported: &mut Imported, place: &str, given: &mut Given, name: &str, value: &str) {
     match name {
         "CRON_TZ" | "TZ" => match Zone::parse(value) {
-            Ok(known) => *zone = Some(known.name().to_owned()),
-            Err(problem) => imported.warn(place, &format!("{name}: {problem}; left out")),
+            Ok(known) => given.zone = Some(known.name().to_owned()),
+            Err(problem) => imported.leave_out(place, &format!("{name}: {problem}")),
         },
         "MAILTO" | "MAILFROM" => {
             let message = "job output is not mailed; runs are recorded, and alarms report failures";
@@ -75,11 +95,12 @@ fn set(imported: &mut Imported, place: &str, zone: &mut Option<String>, name: &s
         }
         "RANDOM_DELAY" => match value.parse::<u64>() {
             Ok(minutes) if minutes <= 1440 => {
-                imported.defaults["jitter_ms"] = json!(minutes * 60_000 / 2);
-                let message = "became a jitter of half as much before and after";
+                given.jitter_ms = (minutes > 0).then_some(minutes * 60_000 / 2);
+                let message =
+                    "became a jitter of half as much before and after, in the lines below";
                 imported.warn(place, &format!("RANDOM_DELAY {message}"));
             }
-            _ => imported.warn(place, "RANDOM_DELAY is not a number of minutes; left out"),
+            _ => imported.leave_out(place, "RANDOM_DELAY is not a number of minutes"),
         },
         _ => {
             let message = "is not carried over; set it in the executor of the command";
@@ -92,14 +113,14 @@ fn job(
     imported: &mut Imported,
     place: &str,
     line: &str,
-    zone: Option<&str>,
+    given: &Given,
     comments: &[String],
     wish: &Wish,
 ) {
     let fields = if line.starts_with('@') { 1 } else { 5 };
     let (expression, rest) = split(line, fields);
     if expression == "@reboot" {
-        return imported.warn(place, "@reboot names no time; left out");
+        return imported.leave_out(place, "@reboot names no time");
     }
     let (user, command) = match wish.system {
         true => {
@@ -109,12 +130,12 @@ fn job(
         false => (None, rest),
     };
     if command.is_empty() {
-        return imported.warn(place, "has no command; left out");
+        return imported.leave_out(place, "has no command");
     }
     let name = imported.name(&format!("{}-{}", wish.set, title(command)));
     if let Err(problem) = Cron::parse(&expression, &name) {
         imported.names.remove(&name);
-        return imported.warn(place, &format!("{expression}: {problem}; left out"));
+        return imported.leave_out(place, &format!("{expression}: {problem}"));
     }
     let (command, input) = percent(command);
     let mut payload = json!({"command": command});
@@ -127,8 +148,11 @@ fn job(
         imported.warn(place, &format!("the user {user} is passed on as payload.user only"));
     }
     let mut schedule = json!({"schedule_id": name, "cron_expr": expression, "payload": payload});
-    if let Some(zone) = zone {
+    if let Some(zone) = &given.zone {
         schedule["timezone"] = json!(zone);
+    }
+    if let Some(jitter_ms) = given.jitter_ms {
+        schedule["jitter_ms"] = json!(jitter_ms);
     }
     if !comments.is_empty() {
         schedule["description"] = json!(comments.join("\n"));
@@ -219,6 +243,31 @@ mod tests {
             assert!(warned(place), "{place}: {:#?}", imported.warnings);
         }
         assert!(!warned("timezone"));
+        // Lines 9, 10 and 12.
+        assert_eq!(imported.left_out, 3);
+    }
+
+    #[test]
+    fn a_random_delay_counts_from_its_line_on() {
+        let text = "1 * * * * /a\nRANDOM_DELAY=10\n2 * * * * /b\nRANDOM_DELAY=0\n3 * * * * /c\n";
+        let imported = read(text, &wish(false));
+        let jitters: Vec<_> = imported.schedules.iter().map(|s| s.get("jitter_ms")).collect();
+        assert_eq!(jitters, [None, Some(&json!(300_000)), None]);
+        assert_eq!(imported.defaults.get("jitter_ms"), None);
+        assert_eq!(imported.left_out, 0);
+        assert_eq!(read("RANDOM_DELAY=soon\n1 * * * * /a\n", &wish(false)).left_out, 1);
+    }
+
+    #[test]
+    fn a_job_that_is_commented_out_describes_nothing() {
+        let text = "# m h  dom mon dow   command\n#0 1 * * * /old --full\n# @reboot /up\n#MAILTO=ann\n\
+                    ## The database, 5 times a day\n#*/5 9-17 * * mon-fri /older\n0 2 * * * /new\n";
+        let imported = read(text, &wish(false));
+        assert_eq!(imported.schedules.len(), 1);
+        assert_eq!(imported.schedules[0]["description"], "The database, 5 times a day");
+        assert_eq!(imported.left_out, 0);
+        let alone = read("#0 1 * * * /old\n0 2 * * * /new\n", &wish(false));
+        assert_eq!(alone.schedules[0].get("description"), None);
     }
 
     #[test]

@@ -1,21 +1,29 @@
-//! Converts EventBridge Scheduler's schedules, and EventBridge rules with a schedule expression.
+//! Converts EventBridge Scheduler's schedules, and EventBridge rules with a schedule expression, from
+//! what the AWS command prints or from a template.
 
 use belfry_core::cron::Cron;
+use belfry_local::yaml::{self, Place};
 use serde_json::{Value, json};
 
-use super::Imported;
+use super::{Imported, template};
 
-/// Reads the output of `aws scheduler get-schedule`, one or several in a row or in a list, or rules
-/// as `aws events list-rules` prints them, each with its `Targets`.
-pub(super) fn read(text: &str) -> Result<Imported, String> {
+/// How to read schedules of EventBridge.
+pub(super) struct Wish {
+    pub(super) set: String,
+    pub(super) region: Option<String>,
+    pub(super) account: Option<String>,
+}
+
+/// Reads the output of `aws scheduler get-schedule`, one or several in a row or in a list, rules as
+/// `aws events list-rules` prints them, each with its `Targets`, or a CloudFormation template.
+pub(super) fn read(text: &str, wish: &Wish) -> Result<Imported, String> {
     let mut imported = Imported {
         // EventBridge starts a target even if its previous run is still going.
         defaults: json!({"overlap_policy": "allow"}),
         ..Imported::default()
     };
-    let documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
-    for document in documents {
-        one(&mut imported, &document.map_err(|problem| format!("is not JSON: {problem}"))?);
+    for document in documents(text)? {
+        one(&mut imported, &document, wish);
     }
     if imported.schedules.is_empty() && imported.warnings.is_empty() {
         return Err("contains no schedule and no rule".to_owned());
@@ -30,33 +38,55 @@ pub(super) fn read(text: &str) -> Result<Imported, String> {
     Ok(imported)
 }
 
-fn one(imported: &mut Imported, value: &Value) {
+/// The documents of a text: JSON, one after the other, or YAML, as templates often are.
+fn documents(text: &str) -> Result<Vec<Value>, String> {
+    if text.trim_start().starts_with(['{', '[']) {
+        let documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+        return documents.collect::<Result<_, _>>().map_err(|e| format!("is not JSON: {e}"));
+    }
+    let documents = yaml::read(text).map_err(|problem| {
+        let Place { line, column } = problem.place;
+        format!("line {line}, column {column}: {}", problem.message)
+    })?;
+    Ok(documents.iter().map(template::untagged).collect())
+}
+
+fn one(imported: &mut Imported, value: &Value, wish: &Wish) {
     match value {
-        Value::Array(values) => values.iter().for_each(|value| one(imported, value)),
+        Value::Array(values) => values.iter().for_each(|value| one(imported, value, wish)),
         Value::Object(fields) => {
             let list = fields.get("Schedules").or_else(|| fields.get("Rules"));
             match list {
-                Some(list) => one(imported, list),
-                None if fields.contains_key("Name") => entry(imported, value),
-                None => imported.warn("a document", "is neither a schedule nor a rule; left out"),
+                Some(list) => one(imported, list, wish),
+                None if fields.contains_key("Resources") => {
+                    for found in template::schedules(value, wish) {
+                        match found.properties {
+                            Ok(properties) => entry(imported, &properties, wish),
+                            Err(problem) => imported.leave_out(&found.name, &problem),
+                        }
+                        found.warnings.iter().for_each(|text| imported.warn(&found.name, text));
+                    }
+                }
+                None if fields.contains_key("Name") => entry(imported, value, wish),
+                None => imported.leave_out("a document", "is neither a schedule nor a rule"),
             }
         }
-        _ => imported.warn("a document", "is neither a schedule nor a rule; left out"),
+        _ => imported.leave_out("a document", "is neither a schedule nor a rule"),
     }
 }
 
-fn entry(imported: &mut Imported, value: &Value) {
+fn entry(imported: &mut Imported, value: &Value, wish: &Wish) {
     let text = |field: &str| value[field].as_str();
     let name = text("Name").unwrap_or_default().to_owned();
-    if text("EventPattern").is_some() {
-        return imported.warn(&name, "matches events and has no schedule expression; left out");
+    if !value["EventPattern"].is_null() {
+        return imported.leave_out(&name, "matches events and has no schedule expression");
     }
     let Some(expression) = text("ScheduleExpression") else {
-        let message = "has no ScheduleExpression; `aws scheduler get-schedule` prints it; left out";
-        return imported.warn(&name, message);
+        let message = "has no ScheduleExpression; `aws scheduler get-schedule` prints it";
+        return imported.leave_out(&name, message);
     };
     if let Err(problem) = Cron::parse(expression, &name) {
-        return imported.warn(&name, &format!("{expression}: {problem}; left out"));
+        return imported.leave_out(&name, &format!("{expression}: {problem}"));
     }
     let targets: Vec<&Value> = match (&value["Target"], &value["Targets"]) {
         (Value::Object(_), _) => vec![&value["Target"]],
@@ -64,15 +94,15 @@ fn entry(imported: &mut Imported, value: &Value) {
         _ => Vec::new(),
     };
     if targets.is_empty() {
-        let message = "has no target; add the output of `aws events list-targets-by-rule` to the rule as Targets; left out";
-        return imported.warn(&name, message);
+        let message = "has no target; add the output of `aws events list-targets-by-rule` to the rule as Targets";
+        return imported.leave_out(&name, message);
     }
     for target in targets {
         let Some(kind) = kind(imported, &name, target) else { continue };
         let workflow = workflow(imported, target, &kind);
         let payload = payload(imported, &name, target);
         let mut schedule = json!({
-            "schedule_id": imported.name(&name),
+            "schedule_id": imported.name(&format!("{}-{name}", wish.set)),
             "workflow_id": workflow,
             "cron_expr": expression,
         });
@@ -149,14 +179,13 @@ fn kind(imported: &mut Imported, name: &str, target: &Value) -> Option<Value> {
             let parameters = &target["EventBridgeParameters"];
             let (source, detail_type) = (&parameters["Source"], &parameters["DetailType"]);
             if source.is_null() || detail_type.is_null() {
-                imported.warn(name, "its event has no Source and DetailType; left out");
+                imported.leave_out(name, "its event has no Source and DetailType");
                 return None;
             }
             json!({"kind": "eventbridge", "bus": arn, "source": source, "detail_type": detail_type})
         }
         _ => {
-            let message = format!("Belfry cannot launch its target {arn}; left out");
-            imported.warn(name, &message);
+            imported.leave_out(name, &format!("Belfry cannot launch its target {arn}"));
             return None;
         }
     };
@@ -209,6 +238,98 @@ fn payload(imported: &mut Imported, name: &str, target: &Value) -> Value {
 mod tests {
     use super::*;
 
+    fn wish() -> Wish {
+        Wish {
+            set: "crew".to_owned(),
+            region: Some("eu-west-1".to_owned()),
+            account: Some("123456789012".to_owned()),
+        }
+    }
+
+    const TEMPLATE: &str = r#"
+AWSTemplateFormatVersion: "2010-09-09"
+Parameters:
+  Stage: {Type: String, Default: prod}
+  Bus: {Type: String}
+Resources:
+  Report:
+    Type: AWS::Lambda::Function
+    Properties: {FunctionName: !Sub "report-${Stage}"}
+  Jobs: {Type: AWS::SQS::Queue}
+  Role: {Type: AWS::IAM::Role}
+  Nightly:
+    Type: AWS::Scheduler::Schedule
+    Properties:
+      Name: !Sub nightly-${Stage}
+      ScheduleExpression: cron(0 2 * * ? *)
+      ScheduleExpressionTimezone: Europe/Zurich
+      FlexibleTimeWindow: {Mode: "OFF"}
+      Target: {Arn: !GetAtt Report.Arn, RoleArn: !GetAtt Role.Arn, Input: '{"n": 1}'}
+  Often:
+    Type: AWS::Events::Rule
+    Condition: IsProd
+    Properties:
+      ScheduleExpression: rate(5 minutes)
+      Targets:
+        - {Id: a, Arn: !GetAtt [Jobs, Arn]}
+        - {Id: b, Arn: !Sub "arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:flow"}
+  Odd:
+    Type: AWS::Scheduler::Schedule
+    Properties:
+      ScheduleExpression: rate(1 hour)
+      Target: {Arn: !Ref Bus}
+  Sam:
+    Type: AWS::Serverless::Function
+    Properties:
+      Events:
+        Tick: {Type: Schedule, Properties: {Schedule: rate(1 minute), Enabled: false}}
+        Web: {Type: HttpApi}
+"#;
+
+    #[test]
+    fn schedules_of_a_template_carry_over() {
+        let imported = read(TEMPLATE, &wish()).unwrap();
+        let field = |field: &str| -> Vec<String> {
+            imported.schedules.iter().map(|s| s[field].as_str().unwrap().to_owned()).collect()
+        };
+        let ids = ["crew-nightly-prod", "crew-Often", "crew-Often-2", "crew-SamTick"];
+        assert_eq!(field("schedule_id"), ids);
+        assert_eq!(field("workflow_id"), ["report-prod", "Jobs", "flow", "Sam"]);
+        assert_eq!(imported.schedules[0]["payload"], json!({"n": 1}));
+        assert_eq!(imported.schedules[3]["paused"], json!(true));
+        let lambda = "arn:aws:lambda:eu-west-1:123456789012:function:report-prod";
+        assert_eq!(imported.workflows[0]["target"]["function"], lambda);
+        let queue = "https://sqs.eu-west-1.amazonaws.com/123456789012/Jobs";
+        assert_eq!(imported.workflows[1]["target"]["queue_url"], queue);
+        let warned = |text: &str| imported.warnings.iter().any(|w| w.contains(text));
+        for text in [
+            "Often: depends on the condition IsProd",
+            "Often: Jobs has no name in the template",
+            "Odd: the parameter Bus has no default; left out",
+        ] {
+            assert!(warned(text), "{text}: {:#?}", imported.warnings);
+        }
+        assert_eq!(imported.left_out, 1);
+    }
+
+    #[test]
+    fn a_template_in_json_is_read_too_and_needs_to_know_where_it_is_deployed() {
+        let template = json!({"Resources": {
+            "Flow": {"Type": "AWS::StepFunctions::StateMachine", "Properties": {"StateMachineName": "flow"}},
+            "Daily": {"Type": "AWS::Scheduler::Schedule", "Properties": {
+                "ScheduleExpression": "rate(1 day)",
+                "Target": {"Arn": {"Fn::Join": ["", [{"Ref": "Flow"}]]}},
+            }},
+        }});
+        let imported = read(&template.to_string(), &wish()).unwrap();
+        let arn = "arn:aws:states:eu-west-1:123456789012:stateMachine:flow";
+        assert_eq!(imported.workflows[0]["target"]["state_machine_arn"], arn);
+        let nowhere = Wish { region: None, ..wish() };
+        let imported = read(&template.to_string(), &nowhere).unwrap();
+        assert_eq!((imported.schedules.len(), imported.left_out), (0, 1));
+        assert!(imported.warnings[0].contains("pass --region"), "{:?}", imported.warnings);
+    }
+
     #[test]
     fn schedules_and_rules_carry_over_and_the_rest_is_told() {
         let lambda = "arn:aws:lambda:eu-west-1:123456789012:function:report";
@@ -240,14 +361,15 @@ mod tests {
             },
             {"Name": "pattern", "EventPattern": "{}"},
         ]});
-        let imported = read(&format!("{schedules}\n{rules}")).unwrap();
+        let imported = read(&format!("{schedules}\n{rules}"), &wish()).unwrap();
         let ids: Vec<_> =
             imported.schedules.iter().map(|s| s["schedule_id"].as_str().unwrap()).collect();
-        assert_eq!(ids, ["nightly", "often", "rule", "rule-2"]);
+        assert_eq!(ids, ["crew-nightly", "crew-often", "crew-rule", "crew-rule-2"]);
+        assert_eq!(imported.left_out, 2);
         assert_eq!(
             imported.schedules[0],
             json!({
-                "schedule_id": "nightly", "workflow_id": "report", "cron_expr": "cron(0 2 * * ? *)",
+                "schedule_id": "crew-nightly", "workflow_id": "report", "cron_expr": "cron(0 2 * * ? *)",
                 "timezone": "Europe/Zurich", "start_at": "2026-01-01T00:00:00+00:00",
                 "end_at": "2030-01-01T00:00:00Z", "paused": true, "jitter_ms": 300_000,
                 "tags": {"group": "billing"}, "payload": {"n": 1},
@@ -267,7 +389,6 @@ mod tests {
         ] {
             assert!(warned(text), "{text}: {:#?}", imported.warnings);
         }
-        assert!(read("[]").is_err());
-        assert!(read("{").is_err());
+        assert!(read("[]", &wish()).is_err() && read("{", &wish()).is_err());
     }
 }

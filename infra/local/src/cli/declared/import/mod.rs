@@ -3,6 +3,7 @@
 
 mod crontab;
 mod eventbridge;
+mod template;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -16,10 +17,10 @@ use serde_json::{Value, json};
 use super::sets::told;
 use super::write::write;
 use crate::cli::table::plain;
-use crate::cli::{fail, print_json, print_line, read_text};
+use crate::cli::{complain, fail, print_json, print_line, printed, read_text};
 
 /// Converts other schedulers' schedules to a file of schedules; warns about what does not carry
-/// over.
+/// over, and exits with 2 if something was left out.
 #[derive(Args)]
 pub(crate) struct Import {
     #[command(subcommand)]
@@ -30,7 +31,8 @@ pub(crate) struct Import {
 enum Origin {
     /// Convert a crontab
     Crontab(Crontab),
-    /// Convert EventBridge schedules (`aws scheduler get-schedule`), or rules with their targets
+    /// Convert EventBridge schedules (`aws scheduler get-schedule`), rules with their targets, or a
+    /// CloudFormation template with schedules and rules
     Eventbridge(EventBridge),
 }
 
@@ -53,6 +55,12 @@ struct Crontab {
 struct EventBridge {
     #[command(flatten)]
     common: Common,
+    /// Region that a template is deployed in, for the addresses of its targets
+    #[arg(long)]
+    region: Option<String>,
+    /// Account that a template is deployed in
+    #[arg(long)]
+    account: Option<String>,
 }
 
 #[derive(Args)]
@@ -74,12 +82,19 @@ pub(super) struct Imported {
     workflows: Vec<Value>,
     schedules: Vec<Value>,
     warnings: Vec<String>,
+    /// Number of lines or entries that the file does not contain although they were to be imported.
+    left_out: usize,
     names: BTreeSet<String>,
 }
 
 impl Imported {
     fn warn(&mut self, place: &str, message: &str) {
         self.warnings.push(format!("{place}: {message}"));
+    }
+
+    fn leave_out(&mut self, place: &str, message: &str) {
+        self.left_out += 1;
+        self.warn(place, &format!("{message}; left out"));
     }
 
     /// A unique id for a schedule or a workflow, similar to `wanted`.
@@ -114,21 +129,27 @@ impl Import {
                 };
                 (asked.common, Box::new(move |text| Ok(crontab::read(text, &wish))))
             }
-            Origin::Eventbridge(asked) => (asked.common, Box::new(eventbridge::read)),
+            Origin::Eventbridge(asked) => {
+                let wish = eventbridge::Wish {
+                    set: asked.common.set.to_string(),
+                    region: asked.region,
+                    account: asked.account,
+                };
+                (asked.common, Box::new(move |text| eventbridge::read(text, &wish)))
+            }
         };
         let text = read_text(&common.file).map_err(|problem| problem.to_string());
         let imported = text.and_then(|text| read(&text));
         match imported {
-            Ok(imported) => match print(&common, &imported) {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(problem) => fail(&problem.to_string()),
-            },
+            Ok(imported) => {
+                let code = if imported.left_out == 0 { 0 } else { 2 };
+                printed(print(&common, &imported).map(|()| ExitCode::from(code)))
+            }
             Err(problem) => fail(&format!("{}: {problem}", common.file.display())),
         }
     }
 }
 
-#[expect(clippy::print_stderr, reason = "the file goes to standard output")]
 fn print(common: &Common, imported: &Imported) -> io::Result<()> {
     let mut document = told(&json!({
         "set": common.set,
@@ -141,7 +162,7 @@ fn print(common: &Common, imported: &Imported) -> io::Result<()> {
         return print_json(&document);
     }
     for warning in &imported.warnings {
-        eprintln!("warning: {}", plain(warning));
+        complain(&format!("warning: {}", plain(warning)));
     }
     print_line(write(&document).trim_end())
 }

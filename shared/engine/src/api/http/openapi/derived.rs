@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use belfry_core::run::stats::{Durations, Stats};
+use belfry_core::schedule::alert::Destination;
 use belfry_core::schedule::warning::Warning;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::transform::RecursiveTransform;
@@ -126,6 +127,7 @@ impl JsonSchema for ScheduleView {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         // The table refers to them by their names.
+        generator.subschema_for::<Destination>();
         generator.subschema_for::<Warning>();
         generator.subschema_for::<Stats>();
         generator.subschema_for::<Durations>();

@@ -22,10 +22,15 @@ pub(crate) fn find<S: AsRef<str>>(method: &str, segments: &[S]) -> Found {
         .min_by_key(|path| path.matches('{').count());
     let Some(path) = path else { return Found::Nothing };
     let here = || OPERATIONS.iter().filter(|operation| operation.path == path);
-    match here().find(|operation| operation.method == method) {
+    // A HEAD is a GET whose answer is not sent.
+    let wanted = if method == "HEAD" { "GET" } else { method };
+    match here().find(|operation| operation.method == wanted) {
         Some(operation) => Found::Call(operation),
         None => {
-            let methods: Vec<_> = here().map(|operation| operation.method).collect();
+            let mut methods: Vec<_> = here().map(|operation| operation.method).collect();
+            if let Some(get) = methods.iter().position(|method| *method == "GET") {
+                methods.insert(get + 1, "HEAD");
+            }
             Found::Otherwise(methods.join(", "))
         }
     }

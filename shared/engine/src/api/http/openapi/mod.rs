@@ -190,7 +190,9 @@ mod tests {
         assert_eq!(id("POST", &["schedules", "validate"]), "validate");
         assert_eq!(id("GET", &["schedules", "validate"]), "POST");
         assert_eq!(id("GET", &["schedules", "nightly"]), "get_schedule");
-        assert_eq!(id("POST", &["schedules", "nightly"]), "GET, PUT, PATCH, DELETE");
+        assert_eq!(id("HEAD", &["schedules", "nightly"]), "get_schedule");
+        assert_eq!(id("HEAD", &["schedules", "validate"]), "POST");
+        assert_eq!(id("POST", &["schedules", "nightly"]), "GET, HEAD, PUT, PATCH, DELETE");
         assert_eq!(id("GET", &["schedules", "nightly", "dreams"]), "nothing");
     }
 

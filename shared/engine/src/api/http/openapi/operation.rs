@@ -40,6 +40,7 @@ pub struct Operation {
 pub(super) type Answers = &'static [(u16, Option<Shape>)];
 
 /// A parameter of the query, or a header.
+#[derive(Clone, Copy)]
 pub(super) struct Parameter {
     pub(super) name: &'static str,
     pub(super) kind: Kind,

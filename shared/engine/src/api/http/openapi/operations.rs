@@ -12,7 +12,7 @@ use belfry_core::run::stats::Overall;
 use belfry_core::run::view::RunView;
 use belfry_core::schedule::change::ChangeView;
 use belfry_core::vocabulary::Vocabulary;
-use belfry_core::workflow::{VersionView, WorkflowView};
+use belfry_core::workflow::{VersionView, WorkflowSummary, WorkflowView};
 
 use super::derived::{any_object, of};
 use super::kind::Kind::{self, Flag, Instant, Name, Notation, Text, Whole, Word};
@@ -48,6 +48,8 @@ const USER: Parameter = parameter(
     Text,
     "Owner of the schedules, or * for all owners; admins only. Default: the caller.",
 );
+const OF_USER: Parameter =
+    parameter("user_id", Text, "Owner of the schedule; admins only. Default: the caller.");
 const DRY_RUN: Parameter = parameter("dry_run", Flag, "Only answer what the call would change.");
 const LIMIT: Parameter = parameter("limit", Whole(1, MAX_PAGE as u64), "Page size, default 50.");
 const CURSOR: Parameter =
@@ -61,6 +63,8 @@ const ALLOW_DELETE: Parameter = parameter(
     Whole(0, MAX_DELETES as u64),
     "Number of deletes that the caller expects.",
 );
+const LIST_CURSOR: Parameter =
+    parameter("cursor", Notation("list-cursor"), "`next_cursor` of the previous page.");
 const LIST: &[Parameter] = &[
     parameter("status", Word(STATUSES), "Only schedules with this status."),
     parameter("workflow_id", Name, "Only schedules that launch this workflow."),
@@ -72,7 +76,7 @@ const LIST: &[Parameter] = &[
     ),
     USER,
     LIMIT,
-    parameter("cursor", Notation("list-cursor"), "`next_cursor` of the previous page."),
+    LIST_CURSOR,
 ];
 const HISTORY: &[Parameter] = &[
     parameter("status", Word(RUN_STATUSES), "Only runs with this status."),
@@ -81,6 +85,29 @@ const HISTORY: &[Parameter] = &[
     LIMIT,
     CURSOR,
 ];
+const WORKFLOWS: &[Parameter] = &[
+    parameter(
+        "user_id",
+        Text,
+        "Owner of the workflows, admins only; or * for those that everybody may use. Default: the \
+         caller.",
+    ),
+    LIMIT,
+    LIST_CURSOR,
+];
+const FORCE: Parameter =
+    parameter("force", Flag, "Delete the version although schedules use it; their runs then fail.");
+const RUNS: &[Parameter] = &[
+    parameter("status", Word(RUN_STATUSES), "Only runs with this status."),
+    FROM,
+    TO,
+    parameter("workflow_id", Name, "Only runs of schedules that launch this workflow."),
+    parameter("tag", Text, "Only runs of schedules with this tag, or this `tag:value`."),
+    parameter("external_run_id", Text, "Only the run that its executor calls so."),
+    parameter("user_id", Text, "Owner of the schedules; admins only. Default: the caller."),
+    LIMIT,
+    parameter("cursor", Notation("run-id"), "`next_cursor` of the previous page."),
+];
 const PAGED: &[Parameter] = &[LIMIT, CURSOR];
 
 const IF_MATCH: &[Parameter] = &[parameter(
@@ -88,10 +115,14 @@ const IF_MATCH: &[Parameter] = &[parameter(
     Notation("revision"),
     "Refuse the call unless the schedule is at this revision.",
 )];
+const NEW_OR_SEEN: &[Parameter] = &[
+    IF_MATCH[0],
+    parameter("If-None-Match", Word(&["*"]), "Refuse the call if the schedule exists."),
+];
 const KEY: &[Parameter] = &[parameter(
     "Idempotency-Key",
-    Text,
-    "A call with the same key within a day answers with the same run.",
+    Notation("idempotency-key"),
+    "A call with the same key within a day answers with the same run, or is refused if its body differs.",
 )];
 const RUN_TOKEN: &[Parameter] =
     &[parameter("Belfry-Run-Token", Text, "Token that the launch of the run carried.")];
@@ -215,7 +246,7 @@ pub const OPERATIONS: &[Operation] = &[
         to!(schedules::put),
         MADE_OR_SAVED)
         .by("PUT").writes().given("ScheduleInput").query(&[DRY_RUN])
-        .headers(IF_MATCH).refuses(STALE),
+        .headers(NEW_OR_SEEN).refuses(STALE),
     get(SCHEDULE, "patch_schedule", "Change fields of a schedule",
         to!(schedules::patch), SAVED_OR_DIFF)
         .by("PATCH").writes().given("SchedulePatch").query(&[DRY_RUN])
@@ -231,10 +262,10 @@ pub const OPERATIONS: &[Operation] = &[
 
     get("/schedules/{schedule_id}/trigger", "trigger", "Run a schedule now", to!(runs::trigger),
         &[(202, Some(of::<RunView>))])
-        .by("POST").runs().may_be_given(requests::TRIGGER.name).headers(KEY),
+        .by("POST").runs().may_be_given(requests::TRIGGER.name).headers(KEY).refuses(CONFLICT),
     get("/schedules/{schedule_id}/backfill", "backfill", "Run the fires of a past time range",
         to!(backfills::start), BEGUN)
-        .by("POST").runs().given(requests::BACKFILL.name),
+        .by("POST").runs().given(requests::BACKFILL.name).refuses(CONFLICT),
     get("/schedules/{schedule_id}/backfills", "list_backfills",
         "List the backfills of a schedule, newest first",
         to!(backfills::list), &[(200, Some(of::<List<BackfillView>>))]),
@@ -259,6 +290,9 @@ pub const OPERATIONS: &[Operation] = &[
         .query(&[USER]),
     get("/overview", "overview", "Show the coming day, drift and failures", to!(counts::overview),
         &[(200, Some(of::<Overview>))]),
+    get("/runs", "list_all_runs", "List the runs of all schedules, newest first",
+        to!(runs::across), &[(200, Some(of::<Page<RunView>>))])
+        .query(RUNS),
     get("/runs/{run_id}", "get_run", "Get a run", to!(runs::get), ONE_RUN),
     get("/runs/{run_id}/status", "feedback", "Report what happened to a run",
         to!(runs::status), ONE_RUN)
@@ -269,21 +303,28 @@ pub const OPERATIONS: &[Operation] = &[
         .by("POST").gate(Gate::RunToken).given(requests::FEEDBACK.name)
         .headers(RUN_TOKEN).refuses(CONFLICT),
 
+    get("/workflows", "list_workflows", "List workflows and the schedules that use them",
+        to!(workflows::list),
+        &[(200, Some(of::<Page<WorkflowSummary>>))])
+        .query(WORKFLOWS),
     get("/workflows/{workflow_id}/versions", "list_versions",
-        "List the versions of a workflow, newest first", to!(workflows::list),
+        "List the versions of a workflow, newest first", to!(workflows::versions),
         &[(200, Some(of::<Page<VersionView>>))])
         .query(PAGED),
     get(VERSION, "get_version", "Get a workflow version", to!(workflows::get), ONE_VERSION),
     get(VERSION, "put_version", "Publish a workflow version", to!(workflows::publish),
         &[(200, Some(of::<WorkflowView>)), (201, Some(of::<WorkflowView>))])
         .by("PUT").writes().given(requests::WORKFLOW_VERSION.name).refuses(CONFLICT),
+    get(VERSION, "delete_version", "Delete a workflow version", to!(workflows::delete), GONE)
+        .by("DELETE").writes().query(&[FORCE]).refuses(CONFLICT),
     get(TRIGGER, "get_trigger_schedule", "Get the schedule of a trigger node",
-        to!(trigger_nodes::get), ONE_SCHEDULE),
+        to!(trigger_nodes::get), ONE_SCHEDULE)
+        .query(&[OF_USER]),
     get(TRIGGER, "put_trigger_schedule",
         "Create the schedule of a trigger node, or replace its definition",
         to!(trigger_nodes::put), MADE_OR_SAVED)
         .by("PUT").writes().given("TriggerInput").query(&[DRY_RUN])
-        .headers(IF_MATCH).refuses(STALE),
+        .headers(NEW_OR_SEEN).refuses(STALE),
     get(TRIGGER, "patch_trigger_schedule", "Change fields of the schedule of a trigger node",
         to!(trigger_nodes::patch),
         SAVED_OR_DIFF)
@@ -291,7 +332,7 @@ pub const OPERATIONS: &[Operation] = &[
         .headers(IF_MATCH).refuses(STALE),
     get(TRIGGER, "delete_trigger_schedule", "Delete the schedule of a trigger node",
         to!(trigger_nodes::delete), GONE)
-        .by("DELETE").writes().headers(IF_MATCH).refuses(STALE),
+        .by("DELETE").writes().query(&[OF_USER]).headers(IF_MATCH).refuses(STALE),
 
     get("/sets", "list_sets", "List declared sets", to!(sets::list),
         &[(200, Some(of::<SetList>))]),

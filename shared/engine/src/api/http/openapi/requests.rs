@@ -5,7 +5,7 @@ use belfry_core::fire::backfill::MAX_CONCURRENT;
 
 use super::kind::Kind::{Any, Counts, Flag, Instant, Name, Object, ShortList, Text, Whole, Word};
 use super::kind::{Kind, Table, always, optional, sometimes};
-use super::words::{CATCHUPS, ORDERS, OVERLAPS, WORKFLOW};
+use super::words::{CATCHUPS, ORDERS, OVERLAPS, USER, WORKFLOW};
 
 const COMPLETION: Kind = Word(&["on_launch", "tracked"]);
 
@@ -34,6 +34,7 @@ pub(in crate::api::http) const BULK: Table = Table {
         always("action", Word(&["pause", "resume"]), "What to do with each schedule."),
         optional("tag", Text, "Only schedules with this tag, or this `tag:value`."),
         optional("workflow_id", WORKFLOW, "Only schedules that launch this workflow."),
+        optional("user_id", USER, "Owner of the schedules; admins only, if not the caller."),
         optional("note", Text, "Reason for the pause; only with `pause`."),
         optional("catchup", CATCHUPS, "Catch-up policy; only with `resume`."),
         optional("dry_run", Flag, "Only count the schedules."),
@@ -45,7 +46,11 @@ pub(in crate::api::http) const TRIGGER: Table = Table {
     name: "Trigger",
     note: "A run that is asked for by hand.",
     fields: &[
-        optional("payload", Any, "Payload in place of the schedule's, up to 262144 bytes."),
+        sometimes(
+            "payload",
+            Any,
+            "Payload in place of the schedule's, up to 262144 bytes; `null` is one too.",
+        ),
         optional("overlap_policy", OVERLAPS, "Overlap policy in place of the schedule's."),
     ],
 };
@@ -63,7 +68,11 @@ pub(in crate::api::http) const BACKFILL: Table = Table {
             Whole(1, MAX_CONCURRENT),
             "How many runs may go at once, default 1.",
         ),
-        optional("rerun", Flag, "Whether fires that ran at their time run again."),
+        optional(
+            "rerun",
+            Flag,
+            "Whether fires that ran at their time or in another backfill run again.",
+        ),
         optional("payload", Any, "Payload in place of the schedule's, up to 262144 bytes."),
         optional("name", Text, "Tells backfills of the same range apart; cut to 300 bytes."),
     ],
@@ -101,6 +110,7 @@ pub(super) const WORKFLOW_VERSION: Table = Table {
     name: "WorkflowInput",
     note: "A version of a workflow.",
     fields: &[
+        optional("user_id", USER, "Owner of the workflow; admins only, if not the caller."),
         sometimes(
             "definition",
             Any,

@@ -96,6 +96,14 @@ impl Input {
                     schema["description"] = json!(format!("{}{default}", field.about));
                     schema
                 }
+                None if field.name == "user_id" => {
+                    let mut schema = json!({"type": ["string", "null"], "format": "user-id"});
+                    schema["description"] = json!(format!(
+                        "{}; default: the caller. Only an admin may name another, and it never changes",
+                        field.about
+                    ));
+                    schema
+                }
                 // Not `readOnly`, which would forbid it in a request.
                 None => json!({"description": "Ignored: only answers have it."}),
             };
@@ -167,6 +175,7 @@ fn answered(kind: Kind) -> Value {
         }
         Kind::Tags => tags(&json!("string")),
         Kind::Json(_) => json!({}),
+        Kind::Destination => answered(Kind::Object("Destination")),
         Kind::RunStatus => json!({"type": "string", "enum": variants::<run::Status>()}),
         Kind::RunStatuses => json!({"type": "array", "items": answered(Kind::RunStatus)}),
         Kind::Object(name) => json!({"$ref": format!("#/components/schemas/{name}")}),
@@ -221,7 +230,7 @@ fn note() -> String {
     });
     let aliases: Vec<_> = aliases.collect();
     format!(
-        "Also takes {}. Fields that only answers have may be repeated and are ignored.",
+        "Also takes {}. Other fields that only answers have may be repeated and are ignored.",
         aliases.join(", ")
     )
 }

@@ -6,6 +6,7 @@ pub(super) const OVERLAPS: Kind = Word(&["skip", "allow", "queue"]);
 pub(super) const CATCHUPS: Kind = Word(&["none", "once", "fire_immediately", "spread"]);
 pub(super) const ORDERS: Kind = Word(&["oldest_first", "newest_first"]);
 pub(super) const WORKFLOW: Kind = Notation("workflow-name");
+pub(super) const USER: Kind = Notation("user-id");
 
 pub(super) const RUN_STATUSES: &[&str] =
     &["ENQUEUED", "QUEUED", "STARTED", "SUCCESS", "FAILED", "SKIPPED", "ABANDONED"];

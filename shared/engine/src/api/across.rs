@@ -1,0 +1,224 @@
+//! The runs of all schedules of an owner, newest first. The histories of the schedules are merged
+//! at the request, so that no fire writes an index for it.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+
+use belfry_core::guard::access::Scope;
+use belfry_core::id::{RunId, ScheduleId, WorkflowId};
+use belfry_core::page::Page;
+use belfry_core::run::Run;
+use belfry_core::run::view::RunView;
+use futures::{StreamExt, TryStreamExt, stream};
+
+use super::list::is_tagged;
+use super::whose::PAGE;
+use crate::app::App;
+use crate::cloud::store::{RunFilter, Step};
+use crate::fault::Fault;
+use crate::schedules::caller::Caller;
+use crate::schedules::refusal::Refusal;
+
+/// The most schedules whose histories are merged: each page asks every one of them.
+const MAX_SCHEDULES: usize = 1000;
+/// Queries for a page, beyond the first of each schedule. A page that needs more ends early.
+const MAX_QUERIES: usize = 500;
+/// Queries made concurrently.
+const CONCURRENCY: usize = 32;
+/// The fewest runs that are read by one query.
+const MIN_READ: usize = 5;
+
+/// The filter and the page that a caller asks for.
+pub(crate) struct Wanted {
+    /// Whose schedules.
+    pub owner: String,
+    /// Only runs of schedules that launch this workflow now.
+    pub workflow_id: Option<WorkflowId>,
+    /// Only runs of schedules with this tag, or with this tag and value.
+    pub tag: Option<String>,
+    /// Only these runs.
+    pub filter: RunFilter,
+    /// The page size.
+    pub limit: usize,
+    /// The last run of the previous page.
+    pub cursor: Option<RunId>,
+}
+
+/// One page of the runs of an owner's schedules, newest first; runs of the same second in the order
+/// of their schedules.
+pub(crate) async fn runs(
+    app: &App,
+    caller: &Caller,
+    wanted: &Wanted,
+) -> Result<Page<RunView>, Refusal> {
+    if !caller.acts_for(&wanted.owner) {
+        return Err(Refusal::Forbidden(Scope::Admin));
+    }
+    let schedules = schedules(app, wanted).await?;
+    let each =
+        (2 * wanted.limit / schedules.len().max(1)).clamp(MIN_READ, wanted.limit.max(MIN_READ));
+    let streams = schedules.into_iter().map(|id| Stream::of(id, wanted.cursor.as_ref())).collect();
+    let mut merge = Merge { streams, page: Vec::new(), limit: wanted.limit };
+    merge.read(app, wanted, each, usize::MAX).await?;
+    let mut left = MAX_QUERIES;
+    let next_cursor = loop {
+        let frontier = merge.frontier();
+        merge.take(frontier.as_ref());
+        match frontier {
+            _ if merge.page.len() >= wanted.limit => {
+                break merge.page.last().map(|run| run.id.clone());
+            }
+            None => break None,
+            Some(Place(key, Reverse(id))) if left == 0 => break RunId::from_keys(id, &key).ok(),
+            Some(_) => left -= merge.read(app, wanted, wanted.limit, left).await?,
+        }
+    };
+    // Another owner may have had a schedule of this name before.
+    let own = merge.page.iter().filter(|run| run.owner == wanted.owner);
+    let items = own.map(Run::view).collect();
+    Ok(Page { items, next_cursor: next_cursor.map(|id| id.to_string()) })
+}
+
+/// The schedules that are asked for.
+async fn schedules(app: &App, wanted: &Wanted) -> Result<Vec<ScheduleId>, Refusal> {
+    let most = MAX_SCHEDULES + 1;
+    let mut ids: Vec<_> = match &wanted.workflow_id {
+        None => app.store.schedules_of(&wanted.owner, most, None).await?,
+        Some(workflow) => {
+            let users = app.store.users_of(workflow, &wanted.owner, most).await?;
+            users.schedules.into_iter().map(|user| user.schedule_id).collect()
+        }
+    };
+    if ids.len() > MAX_SCHEDULES {
+        let message = format!("narrows too little: there are more than {MAX_SCHEDULES} schedules");
+        return Err(Refusal::invalid("workflow_id", message));
+    }
+    if let Some(tag) = &wanted.tag {
+        let mut tagged = Vec::new();
+        for some in ids.chunks(PAGE) {
+            let found = app.store.schedules(some).await?.into_iter();
+            let fit = found.filter(|schedule| is_tagged(&schedule.spec, tag));
+            tagged.extend(fit.map(|schedule| schedule.clock.schedule_id));
+        }
+        ids = tagged;
+    }
+    Ok(ids)
+}
+
+/// A place in the order of all runs: newer ones are greater.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Place(String, Reverse<ScheduleId>);
+
+impl Place {
+    fn of(run: &Run) -> Place {
+        Place(run.id.sort_key(), Reverse(run.id.schedule_id.clone()))
+    }
+}
+
+/// The history of one schedule, as far as it was read.
+struct Stream {
+    id: ScheduleId,
+    /// Runs that fit and are not on the page.
+    found: VecDeque<Run>,
+    /// Where the next query begins.
+    next: Next,
+}
+
+enum Next {
+    /// At this sort key, or at the newest run.
+    At(Option<String>),
+    /// Behind this sort key.
+    Behind(String),
+    /// Nowhere: everything was read.
+    Nowhere,
+}
+
+impl Stream {
+    /// The history after a run of the merged list.
+    fn of(id: ScheduleId, cursor: Option<&RunId>) -> Stream {
+        let next = match cursor {
+            None => Next::At(None),
+            // A run of the same second comes later in the list if its schedule does.
+            Some(last) if id > last.schedule_id => Next::At(Some(last.sort_key())),
+            Some(last) => Next::Behind(last.sort_key()),
+        };
+        Stream { id, found: VecDeque::new(), next }
+    }
+
+    /// The place up to which the history was read, if there is more.
+    fn reached(&self) -> Option<Place> {
+        match &self.next {
+            Next::Behind(key) => Some(Place(key.clone(), Reverse(self.id.clone()))),
+            Next::At(_) | Next::Nowhere => None,
+        }
+    }
+
+    async fn read(&mut self, app: &App, filter: &RunFilter, limit: usize) -> Result<(), Fault> {
+        let (at, behind) = match &self.next {
+            Next::At(key) => (key.as_deref(), None),
+            Next::Behind(key) => (None, Some(key.as_str())),
+            Next::Nowhere => return Ok(()),
+        };
+        let Step { runs, reached } = app.store.step(&self.id, filter, at, behind, limit).await?;
+        self.found.extend(runs);
+        self.next = reached.map_or(Next::Nowhere, Next::Behind);
+        Ok(())
+    }
+}
+
+/// Histories on their way to one list.
+struct Merge {
+    streams: Vec<Stream>,
+    page: Vec<Run>,
+    limit: usize,
+}
+
+impl Merge {
+    /// The newest place behind which a history has not been read: what is older may not be the next.
+    fn frontier(&self) -> Option<Place> {
+        self.streams.iter().filter_map(Stream::reached).max()
+    }
+
+    /// Puts the newest runs on the page, as far as they are known to be the newest.
+    fn take(&mut self, frontier: Option<&Place>) {
+        while self.page.len() < self.limit {
+            let newest = self
+                .streams
+                .iter_mut()
+                .filter_map(|stream| Some((Place::of(stream.found.front()?), stream)))
+                .max_by(|(one, _), (other, _)| one.cmp(other));
+            match newest {
+                Some((place, stream)) if frontier.is_none_or(|frontier| place >= *frontier) => {
+                    self.page.extend(stream.found.pop_front());
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Reads on in the histories that were read least far, and of which nothing is left to take.
+    /// Answers with the number of queries.
+    async fn read(
+        &mut self,
+        app: &App,
+        wanted: &Wanted,
+        limit: usize,
+        most: usize,
+    ) -> Result<usize, Fault> {
+        let mut open: Vec<_> = self
+            .streams
+            .iter_mut()
+            .filter(|stream| stream.found.is_empty() && !matches!(stream.next, Next::Nowhere))
+            .collect();
+        open.sort_by_cached_key(|stream| Reverse(stream.reached()));
+        open.truncate(match most {
+            usize::MAX => usize::MAX,
+            most => most.min(CONCURRENCY),
+        });
+        let count = open.len();
+        let reads = open.into_iter().map(|stream| stream.read(app, &wanted.filter, limit));
+        let reads: Vec<_> = reads.collect();
+        stream::iter(reads).buffer_unordered(CONCURRENCY).try_collect::<Vec<()>>().await?;
+        Ok(count)
+    }
+}
