@@ -175,7 +175,7 @@ async fn every_attempt_has_a_record_of_its_own() {
     );
     world.pass(Duration::minutes(1)).await;
     let attempt = |number: i64, at: &str, error: Value, answer: Value| {
-        let at = format!("2026-01-01T00:01:0{at}Z");
+        let at = format!("2026-01-01T00:01:0{at}.000Z");
         json!({
             "attempt": number, "started_at": at, "finished_at": at, "error": error,
             "answer": answer,

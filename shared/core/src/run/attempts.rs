@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::encoding::cut;
-use crate::instant::Instant;
+use crate::instant::{self, Instant};
 use crate::run::{Run, Status};
 
 /// The newest attempts of a run, of which its record keeps what came of them.
@@ -29,8 +29,12 @@ pub struct Attempt {
     /// Number of the attempt, from 1.
     pub attempt: u32,
     /// When a launcher claimed the run; `null` if the launcher left no record.
+    #[serde(with = "instant::observed::optional")]
+    #[schemars(with = "Option<Instant>")]
     pub started_at: Option<Instant>,
     /// When the attempt was over; `null` if it is not, or if that is unknown.
+    #[serde(with = "instant::observed::optional")]
+    #[schemars(with = "Option<Instant>")]
     pub finished_at: Option<Instant>,
     /// What went wrong.
     pub error: Option<String>,

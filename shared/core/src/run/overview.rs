@@ -5,7 +5,7 @@ use chrono::{Duration, DurationRound};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::instant::Instant;
+use crate::instant::{self, Instant};
 use crate::run::Status;
 use crate::run::trace::Trace;
 use crate::run::view::RunView;
@@ -129,6 +129,8 @@ pub struct Overview {
     pub runs: u64,
     /// When all of this was counted, but for `schedules` and `failures`, which are of now. For few
     /// schedules that is now, for many it was within minutes, for very many within a day.
+    #[serde(with = "instant::observed")]
+    #[schemars(with = "Instant")]
     pub as_of: Instant,
     /// Whether there are too many fires to count them all.
     pub truncated: bool,

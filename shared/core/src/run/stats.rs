@@ -75,6 +75,8 @@ pub struct Overall {
     pub runs: Stats,
     /// When `by_status` and `runs` were counted. For few schedules that is now, for many it was within
     /// minutes, for very many within a day. `total` and `failing` are always of now.
+    #[serde(with = "instant::observed")]
+    #[schemars(with = "Instant")]
     pub as_of: Instant,
 }
 

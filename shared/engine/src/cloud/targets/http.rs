@@ -108,7 +108,8 @@ impl Http {
             true => Refused { retry_after, ..Refused::for_now(message) },
             false => Refused::for_good(message),
         };
-        Err(Refused { answer: Some(cut(&text)), ..refused })
+        let answer = Some(cut(&text)).filter(|text| !text.is_empty());
+        Err(Refused { answer, ..refused })
     }
 }
 
