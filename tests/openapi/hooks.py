@@ -16,6 +16,7 @@ NOTATIONS = {
     "http-url": ["https://example.com/run", "http://example.org:8080/x"],
     "function": ["launch-me", "arn:aws:lambda:eu-west-1:123456789012:function:f"],
     "arn": ["arn:aws:states:eu-west-1:123456789012:stateMachine:m"],
+    "sns-topic-arn": ["arn:aws:sns:eu-west-1:123456789012:alerts"],
     "revision": ["*", "*", "*", "1", '"2"'],
     "user-id": ["local"],
     "idempotency-key": ["a", "b", "c-0123456789"],

@@ -65,6 +65,26 @@ async fn a_function_that_failed_for_good_fails_its_run() {
 }
 
 #[tokio::test]
+async fn an_end_reported_between_two_attempts_is_the_end_of_the_run() {
+    let world = World::new().await;
+    let target = json!({"kind": "http", "url": world.executor.url});
+    let tracked = json!({"definition": {}, "target": target, "completion": "tracked"});
+    world.workflow("t", &tracked).await;
+    // The executor has the run, and its answer is lost on the way.
+    world.executor.answers(|_| (503, String::new()));
+    let more = json!({"workflow_id": "t", "overlap_policy": "skip"});
+    world.schedule("s", "0 * * * *", &more).await;
+    world.pass(Duration::hours(1)).await;
+    assert_eq!(world.runs("s").await[0]["status"], "ENQUEUED");
+    let body = world.executor.launches()[0].body.clone();
+    send(&world, &status_change(&body, "SUCCEEDED")).await;
+    let run = &world.runs("s").await[0];
+    assert_eq!((&run["status"], &run["result"]), (&json!("SUCCESS"), &json!({"rows": 3})));
+    world.pass(Duration::minutes(5)).await;
+    assert_eq!(world.executor.launches().len(), 1, "it is not launched again");
+}
+
+#[tokio::test]
 async fn a_late_or_foreign_event_changes_nothing() {
     let (world, body) = under_way().await;
     send(&world, &status_change(&body, "FAILED")).await;

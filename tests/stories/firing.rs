@@ -316,7 +316,10 @@ async fn jitter_neither_reorders_fires_nor_makes_a_schedule_skip_its_own() {
     world.workflow("t", &json!({"target": target, "completion": "tracked"})).await;
     // Far more jitter than there is room. Each run takes 6 of the 10 seconds between two fires.
     let more = json!({"workflow_id": "t", "jitter_ms": 60_000, "overlap_policy": "skip"});
-    world.schedule("s", "*/10 * * * * *", &more).await;
+    let ids = ["s", "a", "b"];
+    for id in ids {
+        world.schedule(id, "*/10 * * * * *", &more).await;
+    }
     let mut begun: Vec<(String, i64)> = Vec::new();
     for second in 0..240 {
         world.pass(Duration::seconds(1)).await;
@@ -326,14 +329,18 @@ async fn jitter_neither_reorders_fires_nor_makes_a_schedule_skip_its_own() {
             world.ok("POST", &format!("/runs/{id}/status"), &json!({"status": "SUCCESS"})).await;
         }
     }
-    let runs = world.runs("s").await;
     let time = |run: &Value, name: &str| -> chrono::DateTime<chrono::Utc> {
         run[name].as_str().unwrap().parse().unwrap()
     };
-    let begun: Vec<_> = runs.iter().filter(|run| run["status"] != "ENQUEUED").collect();
-    assert!(begun.len() >= 22, "{}", begun.len());
-    assert!(begun.iter().all(|run| run["status"] != "SKIPPED"), "{begun:#?}");
-    assert!(begun.is_sorted_by_key(|run| time(run, "started_at")), "{begun:#?}");
-    assert!(begun.iter().any(|run| time(run, "launch_at") < time(run, "run_at")));
-    assert!(begun.iter().any(|run| time(run, "launch_at") > time(run, "run_at")));
+    for id in ids {
+        let runs = world.runs(id).await;
+        let begun: Vec<_> = runs.iter().filter(|run| run["status"] != "ENQUEUED").collect();
+        assert!(begun.len() >= 22, "{}", begun.len());
+        assert!(begun.iter().all(|run| run["status"] != "SKIPPED"), "{begun:#?}");
+        assert!(
+            begun.is_sorted_by(|one, next| { time(one, "started_at") < time(next, "started_at") })
+        );
+        assert!(begun.iter().any(|run| time(run, "launch_at") < time(run, "run_at")));
+        assert!(begun.iter().any(|run| time(run, "launch_at") > time(run, "run_at")));
+    }
 }

@@ -303,8 +303,8 @@ async fn every_end_of_a_run_is_counted_once() {
     for id in ["done", "broken", "heard"] {
         world.schedule(id, "0 5 0 * * *", &on(json!({}))).await;
     }
-    for id in ["limited", "swept"] {
-        world.schedule(id, "0 5 0 * * *", &on(json!({"max_runtime_s": 600}))).await;
+    for (id, cron) in [("limited", "0 5 0 * * *"), ("swept", "0 20 0 * * *")] {
+        world.schedule(id, cron, &on(json!({"max_runtime_s": 600}))).await;
     }
     world.pass(Duration::minutes(6)).await;
     seen.expect(&[(RUNS_SUCCEEDED, 1.0), (RUNS_FAILED, 2.0), (RUNS_FAILED_LAUNCH, 1.0)]);
@@ -320,8 +320,13 @@ async fn every_end_of_a_run_is_counted_once() {
     seen.expect(&[(RUNS_SUCCEEDED, 2.0), (RUNS_FAILED, 4.0), (RUNS_TIMED_OUT, 0.0)]);
     // The message of the limit ends one run. That of the other is lost, and recovery ends it.
     world.pass(Duration::seconds(541)).await;
-    seen.expect(&[(RUNS_FAILED, 6.0), (RUNS_TIMED_OUT, 2.0)]);
-    world.recover().await;
+    seen.expect(&[(RUNS_FAILED, 5.0), (RUNS_TIMED_OUT, 1.0)]);
+    world.pass(Duration::seconds(360)).await;
+    world.lose_messages().await;
+    for _ in 0..12 {
+        world.pass_without_ticks(Duration::minutes(1)).await;
+        world.recover().await;
+    }
     seen.expect(&[(RUNS_SUCCEEDED, 2.0), (RUNS_FAILED, 6.0), (RUNS_TIMED_OUT, 2.0)]);
 }
 

@@ -142,33 +142,41 @@ async fn a_fire_sent_ahead_of_an_outage_is_missed_as_any_other() {
         assert_eq!(ledger["unexplained"], json!([]));
         // One every 20 seconds, from 00:01:00 to two minutes before the first tick at 03:02:35.
         assert_eq!(ledger["by_reason"]["missed"], 540, "{ledger}");
+        let schedule = world.ok("GET", "/schedules/s", &Value::Null).await;
+        assert_eq!(schedule["stats"]["missed"], 540, "the statistics agree: {schedule}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fire_sent_ahead_of_an_outage_is_caught_up_by_its_policy() {
     let policy = |name: &str| json!({"catchup_policy": name, "overlap_policy": "allow"});
-    let world = three_hours_off(&policy("fire_immediately"), false).await;
-    let all = sent_ahead(&world).await;
-    assert!(all.iter().all(|run| run.ends_with("SUCCESS  catchup")), "{all:#?}");
-    assert!(all.len() >= 2, "{all:#?}");
+    for recovery_comes_first in [false, true] {
+        let order = format!("recovery comes first: {recovery_comes_first}");
+        let world = three_hours_off(&policy("fire_immediately"), recovery_comes_first).await;
+        let all = sent_ahead(&world).await;
+        assert!(all.iter().all(|run| run.ends_with("SUCCESS  catchup")), "{order}: {all:#?}");
+        assert!(all.len() >= 2, "{all:#?}");
 
-    let world = three_hours_off(&policy("spread"), false).await;
-    let runs = world.runs("s").await;
-    let caught = runs.iter().filter(|run| run["trigger"] == "catchup");
-    let starts: Vec<_> =
-        caught.map(|run| run["started_at"].as_str().unwrap()[11..16].to_owned()).collect();
-    assert!(starts.iter().any(|start| *start != starts[0]), "evenly, not at once: {starts:?}");
+        let world = three_hours_off(&policy("spread"), recovery_comes_first).await;
+        let runs = world.runs("s").await;
+        let caught = runs.iter().filter(|run| run["trigger"] == "catchup");
+        let starts: Vec<_> =
+            caught.map(|run| run["started_at"].as_str().unwrap()[11..16].to_owned()).collect();
+        assert!(starts.iter().any(|start| *start != starts[0]), "{order}: {starts:?}");
 
-    let world = three_hours_off(&policy("once"), false).await;
-    let all = sent_ahead(&world).await;
-    assert!(
-        all.iter().all(|run| run.contains("SKIPPED missed")),
-        "newer ones were missed: {all:#?}"
-    );
+        let world = three_hours_off(&policy("once"), recovery_comes_first).await;
+        let all = sent_ahead(&world).await;
+        assert!(
+            all.iter().all(|run| run.contains("SKIPPED missed")),
+            "newer ones were missed; {order}: {all:#?}"
+        );
 
-    let old = json!({"catchup_policy": "fire_immediately", "catchup_window_s": 3600});
-    let world = three_hours_off(&old, false).await;
-    let all = sent_ahead(&world).await;
-    assert!(all.iter().all(|run| run.contains("SKIPPED missed")), "beyond the window: {all:#?}");
+        let old = json!({"catchup_policy": "fire_immediately", "catchup_window_s": 3600});
+        let world = three_hours_off(&old, recovery_comes_first).await;
+        let all = sent_ahead(&world).await;
+        assert!(
+            all.iter().all(|run| run.contains("SKIPPED missed")),
+            "beyond the window; {order}: {all:#?}"
+        );
+    }
 }

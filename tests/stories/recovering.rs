@@ -92,7 +92,7 @@ async fn a_launcher_dead_after_its_claim_is_recovered_without_its_message() {
     assert_eq!(run["attempt"], 2);
     let lost = "no record: its launcher stopped, and recovery found the run";
     assert_eq!(run["attempts"][0]["error"], lost);
-    assert_eq!(run["attempts"][0]["started_at"], "2026-01-01T00:10:00Z");
+    assert_eq!(run["attempts"][0]["started_at"], "2026-01-01T00:10:00.000Z");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -150,7 +150,7 @@ async fn a_busy_target_is_asked_again_when_it_said() {
             ("seconds", 1) => (429, Some(("retry-after", "100".to_owned())), String::new()),
             ("date", 1) => (503, Some(("retry-after", date.to_owned())), String::new()),
             ("long" | "limited", 1) => {
-                (503, Some(("retry-after", "36000".to_owned())), String::new())
+                (503, Some(("retry-after", "3600".to_owned())), String::new())
             }
             ("other", 1) => (500, Some(("retry-after", "100".to_owned())), String::new()),
             ("once", _) => (503, Some(("retry-after", "1".to_owned())), String::new()),
@@ -160,7 +160,7 @@ async fn a_busy_target_is_asked_again_when_it_said() {
     let launched_after = [
         ("seconds", json!({}), 100),
         ("date", json!({}), 120),
-        ("long", json!({}), 900),
+        ("long", json!({}), 3600),
         ("limited", json!({"max_runtime_s": 60}), 60),
         ("other", json!({}), 2),
         ("once", json!({"max_attempts": 1}), 0),
@@ -168,7 +168,7 @@ async fn a_busy_target_is_asked_again_when_it_said() {
     for (id, more, _) in &launched_after {
         world.schedule(id, "0 1 0 * * *", more).await;
     }
-    world.pass(Duration::minutes(20)).await;
+    world.pass(Duration::minutes(62)).await;
     for (id, _, after_s) in &launched_after {
         let run = &world.runs(id).await[0];
         let drift_ms = run["drift_ms"].as_i64().unwrap();

@@ -145,4 +145,4 @@ pub const METRICS: f64 = 29.0;
 /// The log in bytes of an idle tick and an idle recovery together.
 pub const IDLE_LOG_BYTES: f64 = 2_000.0;
 /// The log in bytes that a fire adds to an idle tick, if it shares neither its tick nor its batch.
-pub const FIRE_LOG_BYTES: f64 = 1_500.0;
+pub const FIRE_LOG_BYTES: f64 = 1_600.0;

@@ -62,9 +62,9 @@ pub(super) fn check(template: &Template, seen: &Seen, problems: &mut Problems) {
         one(id, alarm, problems);
     }
     let watched = |metric: &str, of: &str| {
-        alarms.iter().flat_map(|(_, alarm)| metrics_of(alarm)).any(|watched| {
-            let by = referred(&watched["Dimensions"][0]["Value"]);
-            watched["MetricName"] == *metric && (by == of || of.is_empty())
+        alarms.iter().any(|(_, alarm)| {
+            let by = referred(&alarm["Dimensions"][0]["Value"]);
+            alarm["MetricName"] == *metric && (by == of || of.is_empty())
         })
     };
     for (metric, what) in NEEDED {
@@ -74,7 +74,6 @@ pub(super) fn check(template: &Template, seen: &Seen, problems: &mut Problems) {
         problems.unless(watched(metric, of), format!("no alarm on {metric} of {of}"));
     }
     dead_man(template.properties("NoTickAlarm"), problems);
-    rate(template.properties("RecoveryRateAlarm"), problems);
     let timeout = number(&template.properties("TickFunction")["Timeout"]);
     let slow = &template.properties("TickSlowAlarm")["Threshold"];
     problems.equal("80 % of the tick's time-out", slow, &json!(timeout * 800));
@@ -83,20 +82,22 @@ pub(super) fn check(template: &Template, seen: &Seen, problems: &mut Problems) {
     dashboard(template, &names, problems);
 }
 
-/// The metrics that an alarm looks at: its own, or those of its expression.
-fn metrics_of(alarm: &Value) -> Vec<&Value> {
-    match alarm["Metrics"].as_array() {
-        Some(metrics) => {
-            let stats = metrics.iter().filter_map(|metric| metric.get("MetricStat"));
-            stats.map(|stat| &stat["Metric"]).collect()
-        }
-        None => vec![alarm],
-    }
-}
-
 fn one(id: &str, alarm: &Value, problems: &mut Problems) {
-    for metric in metrics_of(alarm) {
-        known(id, metric, problems);
+    let dimensions = &alarm["Dimensions"];
+    let by = (&dimensions[0]["Name"], dimensions.as_array().map_or(0, Vec::len));
+    let metric = alarm["MetricName"].as_str().unwrap_or_default();
+    if alarm["Namespace"] == NAMESPACE {
+        let exists = METRICS.iter().any(|name| name.as_str() == metric);
+        problems.unless(exists, format!("{id} uses {metric}, which the code does not count"));
+        problems
+            .unless(by == (&json!(DIMENSION), 1), format!("{id} lacks the dimension {DIMENSION}"));
+        let stack = &dimensions[0]["Value"];
+        problems.equal(format!("the deployment of {id}"), stack, &json!({"Ref": "AWS::StackName"}));
+    } else {
+        let exists = OF_AWS.iter().any(|(space, dimension, names)| {
+            alarm["Namespace"] == *space && names.contains(&metric) && by == (&json!(dimension), 1)
+        });
+        problems.unless(exists, format!("{id} uses {metric}, which AWS does not have"));
     }
     let name = alarm["AlarmName"]["Fn::Sub"].as_str().unwrap_or_default();
     problems.unless(
@@ -110,51 +111,6 @@ fn one(id: &str, alarm: &Value, problems: &mut Problems) {
         let topic = &alarm[actions]["Fn::If"][1][0];
         problems.equal(format!("{actions} of {id}"), topic, &json!({"Ref": "AlarmTopicArn"}));
     }
-}
-
-/// A metric that exists, with its dimension.
-fn known(id: &str, watched: &Value, problems: &mut Problems) {
-    let dimensions = &watched["Dimensions"];
-    let by = (&dimensions[0]["Name"], dimensions.as_array().map_or(0, Vec::len));
-    let metric = watched["MetricName"].as_str().unwrap_or_default();
-    if watched["Namespace"] == NAMESPACE {
-        let exists = METRICS.iter().any(|name| name.as_str() == metric);
-        problems.unless(exists, format!("{id} uses {metric}, which the code does not count"));
-        problems
-            .unless(by == (&json!(DIMENSION), 1), format!("{id} lacks the dimension {DIMENSION}"));
-        let stack = &dimensions[0]["Value"];
-        problems.equal(format!("the deployment of {id}"), stack, &json!({"Ref": "AWS::StackName"}));
-    } else {
-        let exists = OF_AWS.iter().any(|(space, dimension, names)| {
-            watched["Namespace"] == *space
-                && names.contains(&metric)
-                && by == (&json!(dimension), 1)
-        });
-        problems.unless(exists, format!("{id} uses {metric}, which AWS does not have"));
-    }
-}
-
-/// The share of launches that recovery sent again: the expression reads both sums, and one of them
-/// divided by the other is what the alarm looks at.
-fn rate(alarm: &Value, problems: &mut Problems) {
-    let metrics = alarm["Metrics"].as_array().map_or(&[][..], Vec::as_slice);
-    let expression = metrics.iter().filter_map(|metric| metric["Expression"].as_str());
-    let expression = expression.collect::<String>();
-    for metric in metrics {
-        let id = metric["Id"].as_str().unwrap_or_default();
-        let is_result = metric.get("Expression").is_some();
-        problems.equal(format!("ReturnData of {id}"), &metric["ReturnData"], &json!(is_result));
-        if !is_result {
-            let is_read = expression.contains(id);
-            problems.unless(is_read, format!("RecoveryRateAlarm does not read {id}"));
-            let (stat, period) = (&metric["MetricStat"]["Stat"], &metric["MetricStat"]["Period"]);
-            problems.equal(format!("the statistic of {id}"), stat, &json!("Sum"));
-            problems.equal(format!("the period of {id}"), period, &json!(900));
-        }
-    }
-    let watched: Vec<_> = metrics_of(alarm).iter().map(|metric| &metric["MetricName"]).collect();
-    let wanted = [metrics::RUNS_RECOVERED, metrics::RUNS_LAUNCHED].map(|name| json!(name.as_str()));
-    problems.equal("the metrics of RecoveryRateAlarm", &json!(watched), &json!(wanted));
 }
 
 /// Three minutes without data: the alarm must treat missing data as breaching.

@@ -38,9 +38,7 @@ export function overview(main, { signal }) {
 function screen(found, stats) {
   return [
     found.truncated &&
-      notes("mind", [
-        "There are too many fires to count them all: the figures cover some only.",
-      ]),
+      notes("mind", ["There are too many fires to count them all: the figures cover some only."]),
     Date.now() - Date.parse(found.as_of) > FRESH_MS &&
       notes("mind", [
         `There are many schedules: most figures are as of ${moment(found.as_of)}. Their number, what is failing and the failures are of now.`,

@@ -23,12 +23,12 @@ pub enum Lateness {
 
 /// Judges a run that no launcher has called yet.
 ///
-/// Lateness does not count for a run that a caller asked for, that was caught up, that a launcher
-/// tried before, that waits for its turn, or that recovery sent again: those were decided about at
+/// Lateness does not count for a run that a caller asked for, that was caught up, whose target was
+/// called before, that waits for its turn, or that recovery sent again: those were decided about at
 /// a time when they were not missed, or although they were.
 pub fn judge(run: &Run, clock: &Clock, now: Instant, horizon: &Horizon) -> Lateness {
     let counts = run.status == Status::Enqueued
-        && run.attempt == 0
+        && run.calls() == 0
         && run.recovery.is_none()
         && run.id.cause.is_none()
         && matches!(run.trigger, Trigger::Schedule(_));
@@ -138,5 +138,7 @@ mod tests {
             assert_eq!(judged(&exempt, Catchup::None, None, "04:00:00"), Lateness::Launch);
         }
         assert_eq!(judged(&fire, Catchup::None, None, "04:00:00"), Lateness::Missed);
+        let not_called = Run { attempt: 1, not_called: 1, ..fire };
+        assert_eq!(judged(&not_called, Catchup::None, None, "04:00:00"), Lateness::Missed);
     }
 }

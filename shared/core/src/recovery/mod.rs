@@ -52,6 +52,8 @@ pub enum Step {
     LookAgain(Instant),
     /// The run is lost: send it again.
     Resend,
+    /// The run was missed in an outage and is caught up, starting at this time.
+    CatchUp(Instant),
     /// The run waits for earlier runs: check again whether it may start.
     Nudge,
     /// The run took too long: set it to FAILED.

@@ -16,8 +16,6 @@ const NO_RECORD: &str = "no record: its launcher stopped before it wrote one";
 
 /// The longest delay between two attempts, if the target does not ask for more.
 const MAX_BACKOFF_S: i64 = 300;
-/// The longest delay that a target can ask for: the queue delays a message by no more.
-const MAX_WAIT: Duration = Duration::minutes(15);
 
 /// The dates that HTTP knows, besides that of RFC 2822: RFC 850's and that of C's `asctime`.
 const OLD_DATES: [&str; 2] = ["%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"];
@@ -84,6 +82,18 @@ impl Run {
         }
     }
 
+    /// How often the target was called, as far as is known: a launcher that died after its claim may
+    /// have called it.
+    pub fn calls(&self) -> u32 {
+        self.attempt.saturating_sub(self.not_called)
+    }
+
+    /// Whether the run waits for its next attempt after one that may have reached the target. The
+    /// executor may then report its end.
+    pub fn is_between_attempts(&self) -> bool {
+        self.status == Status::Enqueued && self.calls() > 0
+    }
+
     /// Until when the run waits for its next attempt.
     pub fn waits_until(&self) -> Option<Instant> {
         self.retry_at.filter(|_| self.status == Status::Enqueued)
@@ -122,9 +132,9 @@ pub fn wait(
     max_age: Duration,
     now: Instant,
 ) -> Duration {
-    let backoff = Duration::seconds((1i64 << run.attempt.min(16)).min(MAX_BACKOFF_S));
+    let backoff = Duration::seconds((1i64 << run.calls().min(16)).min(MAX_BACKOFF_S));
     let too_old_at = run.id.run_at.max(run.enqueued_at) + max_age;
-    let most = MAX_WAIT.min(max_runtime.unwrap_or(MAX_WAIT)).min(too_old_at - now);
+    let most = max_runtime.unwrap_or(max_age).min(too_old_at - now);
     backoff.max(asked.unwrap_or_default().min(most))
 }
 
@@ -172,7 +182,7 @@ mod tests {
         // The second launcher died.
         let third = Run { attempts: kept, error: Some("HTTP 503: busy".to_owned()), ..claimed(3) };
         let shown = serde_json::to_value(third.attempts_shown()).unwrap();
-        let (start, end) = ("2026-01-01T09:00:00Z", "2026-01-01T09:00:01Z");
+        let (start, end) = ("2026-01-01T09:00:00.000Z", "2026-01-01T09:00:01.000Z");
         let first = json!({
             "attempt": 1, "started_at": start, "finished_at": end, "error": "HTTP 503",
             "answer": "busy",
@@ -191,6 +201,16 @@ mod tests {
         assert_eq!((last.finished_at, last.error), (finished_at, None));
         assert_eq!(last.answer.as_deref(), Some(r#"{"rows":7}"#));
         assert_eq!(claimed(0).attempts_shown(), []);
+    }
+
+    #[test]
+    fn a_claim_that_was_given_back_is_no_call() {
+        let run = Run { not_called: 2, ..claimed(3) };
+        assert_eq!(run.calls(), 1);
+        let waiting = |run: &Run| Run { status: Status::Enqueued, ..run.clone() };
+        assert!(waiting(&run).is_between_attempts());
+        assert!(!run.is_between_attempts());
+        assert!(!waiting(&Run { not_called: 3, ..run }).is_between_attempts());
     }
 
     #[test]
@@ -233,9 +253,10 @@ mod tests {
         check(60, None, None, 0, 300);
         check(1, Some(1), None, 0, 2);
         check(1, Some(120), None, 0, 120);
-        check(1, Some(3600), None, 0, 900);
+        check(1, Some(3600), None, 0, 3600);
         check(1, Some(3600), Some(60), 0, 60);
-        check(1, Some(3600), Some(7200), 0, 900);
+        check(1, Some(3600), Some(7200), 0, 3600);
+        check(1, Some(7 * DAY), None, 0, DAY);
         check(1, Some(600), None, DAY - 30, 30);
         check(3, Some(600), None, DAY + 30, 8);
     }

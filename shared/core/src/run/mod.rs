@@ -25,6 +25,11 @@ use crate::words::Words;
 /// JSON text is not valid JSON.
 pub const MAX_RESULT: usize = 300;
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// The record of a fire and its run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
@@ -48,6 +53,9 @@ pub struct Run {
     /// How often a launcher has claimed the run.
     #[serde(default)]
     pub attempt: u32,
+    /// How many of the claims were given back before the target was called.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub not_called: u32,
     /// The attempts that ended without success, oldest first: the newest of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<Attempt>,
@@ -334,6 +342,7 @@ impl Run {
             launch_at,
             enqueued_at: now,
             attempt: 0,
+            not_called: 0,
             attempts: Vec::new(),
             retry_at: None,
             lease_until: None,

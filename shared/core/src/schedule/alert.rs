@@ -22,7 +22,7 @@ pub enum Destination {
     /// A message to an SNS topic.
     Sns {
         /// ARN of the topic; a `.fifo` topic deduplicates by the idempotency key.
-        #[schemars(length(min = 1), extend("format" = "arn"))]
+        #[schemars(length(min = 1), extend("format" = "sns-topic-arn"))]
         topic_arn: String,
     },
 }

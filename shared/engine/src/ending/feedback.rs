@@ -31,7 +31,10 @@ pub(crate) async fn hear(app: &App, run: &Run, said: &Feedback) -> Result<Heard,
             _ => Ok(Heard::Before),
         };
     }
-    if said.status == Status::Started || !run.status.may_become(said.status) {
+    // The answer of a target that has the run may be lost. The launcher then tries again, and the
+    // executor may report the end before that.
+    let may_end = run.status == Status::Started || run.is_between_attempts();
+    if said.status == Status::Started || !may_end {
         return Ok(Heard::No(run.status));
     }
     let outcome = &Outcome {

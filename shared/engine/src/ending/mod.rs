@@ -107,6 +107,9 @@ async fn record(app: &App, end: &End<'_>) -> Result<bool, Fault> {
     let now = app.now();
     match by {
         By::Launcher { batch, .. } => batch.finish_run(run, outcome, now).await,
+        By::Executor if run.is_between_attempts() => {
+            app.store.finish_waiting_run(run, outcome, now).await
+        }
         By::Executor => app.store.finish_run(&run.id, None, outcome, now).await,
         By::Recovery if run.status == Status::Started => {
             app.store.finish_run(&run.id, Some(run.attempt), outcome, now).await

@@ -109,7 +109,7 @@ async fn retry_or_fail(
     let attempts = run.attempts_with(&refused.message, refused.answer.as_deref(), now);
     let options = &schedule.spec.options;
     let most = options.max_attempts.unwrap_or(app.settings.house.launch_attempts);
-    if !refused.retryable || run.attempt >= most {
+    if !refused.retryable || run.calls() >= most {
         let outcome = Outcome::because(Status::Failed, Reason::LaunchFailed);
         claimed.end(app, &Outcome { error: Some(error), attempts, ..outcome }).await?;
         return Ok(Handled::Ended(Reason::LaunchFailed));
@@ -126,7 +126,8 @@ async fn retry_or_fail(
     let max_runtime = options.max_runtime_s.map(|s| Duration::seconds(i64::from(s)));
     let max_age = app.settings.recovery.max_age;
     let wait = attempts::wait(run, refused.retry_after, max_runtime, max_age, now);
-    let back = GivenBack { error: Some(error.clone()), attempts, retry_at: Some(now + wait) };
+    let (not_called, retry_at) = (run.not_called, Some(now + wait));
+    let back = GivenBack { error: Some(error.clone()), attempts, retry_at, not_called };
     app.store.give_back_run(&run.id, run.attempt, &back).await?;
     Ok(again(wait.num_seconds(), error))
 }

@@ -144,14 +144,21 @@ async fn heed_lateness(app: &App, message: &Message, clock: &Clock) -> Result<()
     let id = &message.run_id;
     let Some(run) = app.store.run(id).await? else { return Ok(()) };
     match lateness::judge(&run, clock, app.now(), &app.settings.horizon) {
-        Lateness::Launch => Ok(()),
+        Lateness::Launch => when_due(app, run.launch_at),
         Lateness::Missed => cancel(app, message, Some(clock), Reason::Missed).await,
         Lateness::CatchUp(at) => {
             app.store.catch_up_run(id, at).await?;
-            let early = at - app.now();
-            if early <= MAX_WAIT {
-                return Ok(());
-            }
+            when_due(app, at)
+        }
+    }
+}
+
+/// `Ok` if a missed fire that is caught up at `at` may start.
+fn when_due(app: &App, at: Instant) -> Result<(), Stop> {
+    let early = at - app.now();
+    match early <= MAX_WAIT {
+        true => Ok(()),
+        false => {
             Err(Stop::Handled(again(early.num_seconds(), "the fire was missed and is caught up")))
         }
     }
@@ -214,8 +221,12 @@ async fn claim(app: &App, fire: &Delivered<'_>, known: &Known, clock: &Clock) ->
         Claim::Changed => Err(Stop::Changed),
         // The run may hold a slot that was not taken yet when the clock was read.
         Claim::Over(_) if known.ahead => Err(Stop::Changed),
+        Claim::Waits(until) if until - now <= MAX_WAIT => {
+            app.time.sleep_until(until).await;
+            Err(Stop::Changed)
+        }
         Claim::Waits(until) => {
-            let after_s = (until - now).num_seconds() + 1;
+            let after_s = (until - now).num_seconds();
             Err(Stop::Handled(again(after_s, "the run waits for its next attempt")))
         }
         Claim::Held(until) => {
@@ -246,7 +257,9 @@ async fn wait_for_jitter(app: &App, run: &Run, clock: &Clock) -> Result<bool, St
     if left > MAX_WAIT {
         let why = "jitter brought the run before it too close";
         give_back(app, run, why, Some(until)).await?;
-        return Err(Stop::Handled(again(left.num_seconds() + 1, why)));
+        // In whole seconds, rounded down: the run then waits the rest, so that the fire behind it
+        // does not take the slot first.
+        return Err(Stop::Handled(again(left.num_seconds(), why)));
     }
     app.time.sleep_until(until).await;
     Ok(true)
@@ -299,7 +312,8 @@ async fn give_back(
     retry_at: Option<Instant>,
 ) -> Result<(), Fault> {
     let attempts = run.attempts_with(&format!("not called: {why}"), None, app.now());
-    let back = GivenBack { attempts, retry_at, ..GivenBack::default() };
+    let not_called = run.not_called + 1;
+    let back = GivenBack { attempts, retry_at, not_called, ..GivenBack::default() };
     app.store.give_back_run(&run.id, run.attempt, &back).await?;
     Ok(())
 }

@@ -79,6 +79,7 @@ fn needs_its_message(answer: &Result<Handled, Fault>) -> bool {
 struct Report {
     launched: usize,
     skipped_overlap: usize,
+    missed: usize,
     ended: usize,
     failed: usize,
     nothing: usize,
@@ -96,6 +97,7 @@ impl Report {
             }
             Ok(Handled::Ended(Reason::Overlap | Reason::QueueFull)) => self.skipped_overlap += 1,
             Ok(Handled::Ended(Reason::LaunchFailed | Reason::WorkflowMissing)) => self.failed += 1,
+            Ok(Handled::Ended(Reason::Missed)) => self.missed += 1,
             Ok(Handled::Ended(_)) => self.ended += 1,
             Ok(Handled::Nothing(_)) => self.nothing += 1,
             Ok(Handled::Again { .. } | Handled::Apart) => self.again += 1,
@@ -104,6 +106,9 @@ impl Report {
     }
 
     fn tell(&self, app: &App) {
+        for _ in 0..self.missed {
+            app.tally(metrics::RUNS_SKIPPED);
+        }
         app.count(&[
             Metric::count(metrics::RUNS_LAUNCHED, self.launched),
             Metric::count(metrics::RUNS_SKIPPED_OVERLAP, self.skipped_overlap),

@@ -49,6 +49,8 @@ pub(crate) struct Report {
     pub looked_at: usize,
     /// Lost runs sent again.
     pub resent: usize,
+    /// Runs that were missed in an outage and are caught up.
+    pub caught_up: usize,
     /// Queued runs sent again, so that a launcher checks whether their turn has come.
     pub nudged: usize,
     /// Runs that took longer than `max_runtime_s`.
@@ -69,11 +71,27 @@ pub(crate) struct Report {
     pub failed: usize,
 }
 
+/// One call of recovery.
+#[derive(Clone, Copy)]
+struct Call {
+    /// When it was made.
+    now: Instant,
+    /// Whether recovery was off before it.
+    after_outage: bool,
+}
+
 /// Opens the dead letters, sweeps every minute since the last call, and continues the self-check.
 pub(crate) async fn recover(app: &App, now: Instant) -> Report {
     let mut report = Report::default();
-    dead_letters(app, now, &mut report).await;
-    if let Err(fault) = sweep(app, now, &mut report).await {
+    let bookmark = app.store.bookmark().await;
+    let after_outage = matches!(&bookmark, Ok(Some(known)) if is_long_ago(app, *known, now));
+    let call = Call { now, after_outage };
+    dead_letters(app, call, &mut report).await;
+    let swept = match bookmark {
+        Ok(known) => sweep(app, known, call, &mut report).await,
+        Err(fault) => Err(fault),
+    };
+    if let Err(fault) = swept {
         error!(%fault, "sweep stopped");
         report.failed += 1;
     }
@@ -88,17 +106,28 @@ pub(crate) async fn recover(app: &App, now: Instant) -> Report {
     report
 }
 
-async fn sweep(app: &App, now: Instant, report: &mut Report) -> Result<(), Fault> {
-    let minute = Duration::minutes(1);
-    let this_minute = now.duration_trunc(minute).unwrap_or(now);
-    let known = app.store.bookmark().await?;
+/// Whether recovery last swept so long ago that it was off meanwhile.
+fn is_long_ago(app: &App, bookmark: Instant, now: Instant) -> bool {
+    minute_of(now) - bookmark > app.settings.recovery.lost_after
+}
+
+fn minute_of(now: Instant) -> Instant {
+    now.duration_trunc(Duration::minutes(1)).unwrap_or(now)
+}
+
+async fn sweep(
+    app: &App,
+    known: Option<Instant>,
+    call: Call,
+    report: &mut Report,
+) -> Result<(), Fault> {
+    let (minute, this_minute) = (Duration::minutes(1), minute_of(call.now));
     let bookmark = known.unwrap_or(this_minute - FIRST_LOOK_BACK);
     let last = this_minute.min(bookmark + minute * MAX_MINUTES as i32);
-    let after_outage = known.is_some() && this_minute - bookmark > app.settings.recovery.lost_after;
     let mut swept = bookmark;
     while swept < last {
         let next = swept + minute;
-        if !sweep_minute(app, next, after_outage, now, report).await {
+        if !sweep_minute(app, next, call, report).await {
             break;
         }
         swept = next;
@@ -107,13 +136,7 @@ async fn sweep(app: &App, now: Instant, report: &mut Report) -> Result<(), Fault
 }
 
 /// Sweeps one minute. `false`: something failed, and the minute must be swept again.
-async fn sweep_minute(
-    app: &App,
-    minute: Instant,
-    after_outage: bool,
-    now: Instant,
-    report: &mut Report,
-) -> bool {
+async fn sweep_minute(app: &App, minute: Instant, call: Call, report: &mut Report) -> bool {
     let shards = (0..app.settings.due_shards).map(|shard| app.store.swept_runs(minute, shard));
     let answers: Vec<_> =
         stream::iter(shards.collect::<Vec<_>>()).buffer_unordered(CONCURRENCY).collect().await;
@@ -137,7 +160,7 @@ async fn sweep_minute(
                 report.looked_at += 1;
                 ended.push((says(&run.trigger, run.status), run.id));
             }
-            Ok(run) => work.push(look_at(app, run, after_outage, now)),
+            Ok(run) => work.push(look_at(app, run, call)),
             // This run can never be read; stopping here would hide every run behind it.
             Err(fault) => {
                 error!(%fault, "run skipped: unreadable record");
@@ -157,7 +180,7 @@ async fn sweep_minute(
             }
         }
     }
-    if let Err(fault) = after_ends(app, &ended, now).await {
+    if let Err(fault) = after_ends(app, &ended, call.now).await {
         error!(%fault, "clocks of ended runs not looked at");
         report.failed += 1;
         through = false;
@@ -205,24 +228,32 @@ async fn free_slots(
     Ok(())
 }
 
-/// Decides about a run and acts on the decision. After an outage of recovery the launchers were
-/// most likely off too, so an unlaunched run was missed rather than lost: its catch-up policy
-/// decides, whether recovery or the run's message comes first.
-async fn look_at(app: &App, run: Run, after_outage: bool, now: Instant) -> Result<Step, Fault> {
+/// Decides about a run and acts on the decision.
+async fn look_at(app: &App, run: Run, call: Call) -> Result<Step, Fault> {
+    let now = call.now;
     let schedule = stored(app, &run.id).await?;
     if let Some(schedule) = &schedule {
         mend(app, &schedule.clock, true, now).await?;
     }
     let setting = setting(&run.id, schedule.as_deref());
-    let mut step = next_step(&run, run.id.run_at, setting, now, &app.settings.recovery);
-    if let (Step::Resend | Step::Abandon, true, Some(schedule)) = (step, after_outage, &schedule) {
-        let horizon = &app.settings.horizon;
-        if lateness::judge(&run, &schedule.clock, now, horizon) == Lateness::Missed {
-            step = Step::Cancel(Reason::Missed);
-        }
+    let step = next_step(&run, run.id.run_at, setting, now, &app.settings.recovery);
+    let step = as_missed(app, &run, schedule.as_deref(), step, call);
+    act(app, &run, schedule.as_deref(), step, now).await
+}
+
+/// What becomes of a run after an outage. The launchers were most likely off too, so an unlaunched
+/// run was missed rather than lost: its catch-up policy decides, whether recovery or the run's
+/// message comes first.
+fn as_missed(app: &App, run: &Run, schedule: Option<&Schedule>, step: Step, call: Call) -> Step {
+    let Some(schedule) = schedule.filter(|_| call.after_outage) else { return step };
+    if !matches!(step, Step::Resend | Step::Abandon) {
+        return step;
     }
-    act(app, &run, schedule.as_deref(), step, now).await?;
-    Ok(step)
+    match lateness::judge(run, &schedule.clock, call.now, &app.settings.horizon) {
+        Lateness::Launch => step,
+        Lateness::CatchUp(at) => Step::CatchUp(at),
+        Lateness::Missed => Step::Cancel(Reason::Missed),
+    }
 }
 
 /// The schedule of a run; `None` if it is deleted.
@@ -233,52 +264,99 @@ async fn stored(app: &App, id: &RunId) -> Result<Option<Box<Schedule>>, Fault> {
     })
 }
 
+/// Acts on a decision, and answers with what came about: a run that has changed since it was read is
+/// left as it is, and looked at again.
 async fn act(
     app: &App,
     run: &Run,
     schedule: Option<&Schedule>,
     step: Step,
     now: Instant,
-) -> Result<(), Fault> {
+) -> Result<Step, Fault> {
     let id = &run.id;
     let again = now + app.settings.recovery.lost_after;
-    match step {
-        Step::Leave => {}
-        Step::LookAgain(at) => app.store.look_again(id, at).await?,
-        Step::Resend => {
-            if app.store.recover_run(run, again, now).await? {
-                count_lost(app, run);
-                send(app, run, now).await?;
-                warn!(run_id = %id, "lost run sent again");
-            }
+    let done = match step {
+        Step::Leave => true,
+        Step::LookAgain(at) => {
+            app.store.look_again(id, at).await?;
+            true
         }
+        Step::Resend => resend(app, run, again, now).await?,
+        Step::CatchUp(at) => catch_up(app, run, at, now).await?,
         Step::Nudge => {
             app.store.look_again(id, again).await?;
             send(app, run, now).await?;
+            true
         }
         Step::TimeOut => {
             let outcome = Outcome::because(Status::Failed, Reason::Timeout);
-            give_up(app, run, schedule, &outcome, again).await?;
+            give_up(app, run, schedule, &outcome).await?
         }
-        Step::Cancel(reason) => {
-            let revision = schedule.map_or(run.revision, |schedule| schedule.clock.revision);
-            app.store.cancel_run(id, reason, revision, now).await?;
-            info!(run_id = %id, ?reason, "run not launched");
-        }
-        Step::Abandon => {
-            let attempts = run.recovery.map_or(0, |recovery| recovery.attempts);
-            let what = match run.status {
-                Status::Started => "no executor reported its end",
-                _ => "never launched",
-            };
-            let error = Some(format!("{what}; sent again {attempts} times"));
-            let outcome = Outcome::because(Status::Abandoned, Reason::Lost);
-            if give_up(app, run, schedule, &Outcome { error, ..outcome }, again).await? {
-                count_lost(app, run);
-            }
-        }
+        Step::Cancel(reason) => cancel(app, run, schedule, reason, now).await?,
+        Step::Abandon => abandon(app, run, schedule).await?,
+    };
+    if done {
+        return Ok(step);
     }
-    Ok(())
+    // A launcher has claimed the run, and may die with it; or the run has ended, by an earlier try
+    // whose answer was lost, and its slot is checked once more.
+    app.store.look_again(id, again).await?;
+    Ok(Step::LookAgain(again))
+}
+
+async fn resend(app: &App, run: &Run, again: Instant, now: Instant) -> Result<bool, Fault> {
+    if !app.store.recover_run(run, again, now).await? {
+        return Ok(false);
+    }
+    count_lost(app, run);
+    send(app, run, now).await?;
+    warn!(run_id = %run.id, "lost run sent again");
+    Ok(true)
+}
+
+async fn catch_up(app: &App, run: &Run, at: Instant, now: Instant) -> Result<bool, Fault> {
+    let id = &run.id;
+    if !app.store.catch_up_run(id, at).await? {
+        return Ok(false);
+    }
+    app.store.look_again(id, at.max(now) + app.settings.recovery.lost_after).await?;
+    send(app, &Run { launch_at: at, ..run.clone() }, now).await?;
+    info!(run_id = %id, "missed run caught up");
+    Ok(true)
+}
+
+async fn cancel(
+    app: &App,
+    run: &Run,
+    schedule: Option<&Schedule>,
+    reason: Reason,
+    now: Instant,
+) -> Result<bool, Fault> {
+    let id = &run.id;
+    let revision = schedule.map_or(run.revision, |schedule| schedule.clock.revision);
+    if !app.store.cancel_run(id, reason, revision, now).await? {
+        return Ok(false);
+    }
+    info!(run_id = %id, ?reason, "run not launched");
+    if reason == Reason::Missed {
+        app.tally(metrics::RUNS_SKIPPED);
+    }
+    Ok(true)
+}
+
+async fn abandon(app: &App, run: &Run, schedule: Option<&Schedule>) -> Result<bool, Fault> {
+    let attempts = run.recovery.map_or(0, |recovery| recovery.attempts);
+    let what = match run.status {
+        Status::Started => "no executor reported its end",
+        _ => "never launched",
+    };
+    let error = Some(format!("{what}; sent again {attempts} times"));
+    let outcome = Outcome::because(Status::Abandoned, Reason::Lost);
+    let abandoned = give_up(app, run, schedule, &Outcome { error, ..outcome }).await?;
+    if abandoned {
+        count_lost(app, run);
+    }
+    Ok(abandoned)
 }
 
 /// Counts a run that recovery found without a handoff. A run that was sent again before is counted
@@ -295,17 +373,13 @@ async fn give_up(
     run: &Run,
     schedule: Option<&Schedule>,
     outcome: &Outcome,
-    again: Instant,
 ) -> Result<bool, Fault> {
-    if end(app, &End { run, schedule, outcome, by: By::Recovery }).await? {
+    let ended = end(app, &End { run, schedule, outcome, by: By::Recovery }).await?;
+    if ended {
         let (run_id, status, reason) = (&run.id, outcome.status.as_str(), outcome.reason);
         error!(%run_id, status, ?reason, error = outcome.error, "run ended by recovery");
-        return Ok(true);
     }
-    // The run has ended otherwise, or by an earlier try whose answer was lost: its slot is checked
-    // once more.
-    app.store.look_again(&run.id, again).await?;
-    Ok(false)
+    Ok(ended)
 }
 
 fn setting(id: &RunId, schedule: Option<&Schedule>) -> Setting {
@@ -323,7 +397,7 @@ async fn send(app: &App, run: &Run, now: Instant) -> Result<(), Fault> {
 
 /// Opens dead letters. A dead letter proves that its message was never handled: its run counts as
 /// lost now, not only after the threshold.
-async fn dead_letters(app: &App, now: Instant, report: &mut Report) {
+async fn dead_letters(app: &App, call: Call, report: &mut Report) {
     for _ in 0..MAX_DEAD_BATCHES {
         let letters = match app.queue.dead_letters().await {
             Ok(letters) => letters,
@@ -337,7 +411,7 @@ async fn dead_letters(app: &App, now: Instant, report: &mut Report) {
             return;
         }
         for letter in letters {
-            match open(app, &letter, now, report).await {
+            match open(app, &letter, call, report).await {
                 Ok(()) => report.dead_letters += 1,
                 Err(fault) => {
                     error!(%fault, "dead letter not handled");
@@ -351,7 +425,7 @@ async fn dead_letters(app: &App, now: Instant, report: &mut Report) {
 async fn open(
     app: &App,
     letter: &DeadLetter,
-    now: Instant,
+    call: Call,
     report: &mut Report,
 ) -> Result<(), Fault> {
     let named: Vec<Named> = match message::read(&letter.body) {
@@ -364,7 +438,7 @@ async fn open(
     };
     let mut is_dealt_with = true;
     for Named { run_id } in named {
-        is_dealt_with &= take_up(app, run_id, now, report).await?;
+        is_dealt_with &= take_up(app, run_id, call, report).await?;
     }
     // Otherwise a launcher holds one of the runs: the letter stays, and is received again later.
     if is_dealt_with { app.queue.bury(letter).await } else { Ok(()) }
@@ -372,7 +446,8 @@ async fn open(
 
 /// Decides about a run of a dead letter and acts on the decision. `false`: a launcher holds the
 /// run.
-async fn take_up(app: &App, id: RunId, now: Instant, report: &mut Report) -> Result<bool, Fault> {
+async fn take_up(app: &App, id: RunId, call: Call, report: &mut Report) -> Result<bool, Fault> {
+    let now = call.now;
     let Some(run) = app.store.run(&id).await?.filter(|run| !run.status.is_terminal()) else {
         return Ok(true);
     };
@@ -392,8 +467,8 @@ async fn take_up(app: &App, id: RunId, now: Instant, report: &mut Report) -> Res
         _ => run.clone(),
     };
     let step = next_step(&as_lost, id.run_at, setting, now, &at_once);
-    act(app, &run, schedule.as_deref(), step, now).await?;
-    report.count(step);
+    let step = as_missed(app, &run, schedule.as_deref(), step, call);
+    report.count(act(app, &run, schedule.as_deref(), step, now).await?);
     Ok(true)
 }
 
@@ -403,6 +478,7 @@ impl Report {
             Step::Leave => {}
             Step::LookAgain(_) => self.waiting += 1,
             Step::Resend => self.resent += 1,
+            Step::CatchUp(_) => self.caught_up += 1,
             Step::Nudge => self.nudged += 1,
             Step::TimeOut => self.timed_out += 1,
             Step::Cancel(_) => self.cancelled += 1,

@@ -1,14 +1,12 @@
 //! Reconciling the ledger: the fires that a schedule should have had, compared with its records.
 
+use crate::app::App;
+use crate::cloud::store::Traces;
+use crate::fault::Fault;
 use belfry_core::fire::expected::Timeline;
 use belfry_core::instant::Instant;
 use belfry_core::ledger::{Ledger, Rules};
 use belfry_core::schedule::{Clock, Spec};
-use chrono::Duration;
-
-use crate::app::App;
-use crate::cloud::store::Traces;
-use crate::fault::Fault;
 
 /// The most fires, and the most records, that one ledger compares: more than a day of seconds.
 pub(crate) const MAX_FIRES: usize = 100_000;
@@ -39,7 +37,7 @@ pub(crate) async fn reconcile(
         now,
         grace: settings.horizon.grace,
         lost_after: settings.recovery.lost_after,
-        max_runtime: spec.options.max_runtime_s.map(|s| Duration::seconds(i64::from(s))),
+        max_runtime: Some(spec.options.max_runtime().unwrap_or(settings.recovery.max_runtime)),
         // A fire that was cancelled ahead of its time expires ahead of its time.
         kept_since: now - settings.run_ttl + settings.horizon.lookahead,
         next_run_at: clock.next_run_at,

@@ -30,6 +30,11 @@ pub(super) const CLAIM_IS_NEWEST: &str = "#status = :started AND attempt = :fenc
 /// The executor may end a started run, whichever launcher claimed it.
 pub(super) const RUN_IS_STARTED: &str = "#status = :started";
 
+/// An executor may have the run: a launcher called it, and may have given it back for want of an
+/// answer.
+pub(super) const EXECUTOR_HAS_RUN: &str =
+    "#status = :started OR (#status = :enqueued AND attempt = :fence)";
+
 /// A run that has launched cannot be cancelled or confirmed.
 pub(super) const RUN_IS_UNLAUNCHED: &str = "#status IN (:enqueued, :queued)";
 

@@ -92,6 +92,8 @@ pub struct GivenBack {
     pub attempts: Vec<Attempt>,
     /// When the next attempt is due; `None`: at once.
     pub retry_at: Option<Instant>,
+    /// How many claims of the run were given back before the target was called.
+    pub not_called: u32,
 }
 
 impl Outcome {
@@ -282,6 +284,21 @@ impl Store {
         self.update_run(id, update, condition, "finish run").await
     }
 
+    /// Ends a run as its executor reports, between two attempts or at work. `false`: the run has ended,
+    /// or was given back again since it was read.
+    pub async fn finish_waiting_run(
+        &self,
+        seen: &Run,
+        outcome: &Outcome,
+        now: Instant,
+    ) -> Result<bool, Fault> {
+        let update = self
+            .ending(outcome, now)
+            .given(":enqueued", text(Status::Enqueued.as_str()))
+            .given(":fence", number(seen.attempt));
+        self.update_run(&seen.id, update, conditions::EXECUTOR_HAS_RUN, "finish run").await
+    }
+
     /// The update that ends a run.
     pub(super) fn ending(&self, outcome: &Outcome, now: Instant) -> Update {
         let result = outcome.result.as_ref().map(|value| text(value.to_string()));
@@ -327,6 +344,7 @@ impl Store {
             .set("status", text(Status::Enqueued.as_str()))
             .set_if("attempts", kept(&back.attempts))
             .set_if("retry_at", retry_at)
+            .set_if("not_called", (back.not_called > 0).then(|| number(back.not_called)))
             .set_if("error", back.error.as_ref().map(text));
         let update = unclaim(update).given(":fence", number(fence));
         self.update_run(id, update, conditions::CLAIM_IS_NEWEST, "give back run").await
