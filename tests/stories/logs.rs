@@ -33,7 +33,8 @@ async fn no_payload_is_in_a_log_line() {
     let _guard = tracing::subscriber::set_default(log::to(move || writer.clone(), "trace"));
     let world = World::new().await;
     world.executor.answers(|launch| match launch.run_id.starts_with("bad") {
-        true => (500, String::new()),
+        // A target may answer with what it was given.
+        true => (500, format!("cannot handle {SECRET}")),
         false => (200, json!({"status": "SUCCESS", "result": SECRET}).to_string()),
     });
     let definition = json!({
@@ -59,6 +60,8 @@ async fn no_payload_is_in_a_log_line() {
     world.pass(Duration::hours(10)).await;
     world.recover().await;
     assert_eq!(world.runs("good").await.last().unwrap()["result"], SECRET);
+    let error = world.runs("bad").await[0]["error"].clone();
+    assert!(error.as_str().unwrap().contains(SECRET), "{error}");
     let lines = String::from_utf8(std::mem::take(&mut *lines.0.lock().unwrap())).unwrap();
     let about = |text: &str| lines.lines().filter(|line| line.contains(text)).count();
     assert!(about("run launched") > 0 && about("poison message") > 0, "{lines}");

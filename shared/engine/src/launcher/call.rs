@@ -127,7 +127,8 @@ async fn retry_or_fail(
     let max_age = app.settings.recovery.max_age;
     let wait = attempts::wait(run, refused.retry_after, max_runtime, max_age, now);
     let (not_called, retry_at) = (run.not_called, Some(now + wait));
-    let back = GivenBack { error: Some(error.clone()), attempts, retry_at, not_called };
+    let back = GivenBack { error: Some(error), attempts, retry_at, not_called };
     app.store.give_back_run(&run.id, run.attempt, &back).await?;
-    Ok(again(wait.num_seconds(), error))
+    // It is logged, and the answer of a target may repeat the payload.
+    Ok(again(wait.num_seconds(), &refused.message))
 }
