@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::encoding::{is_shallow, json_text, too_deep};
 use crate::id::{ScheduleId, WorkflowId};
 use crate::invalid::Invalid;
+use crate::words::listed;
 
 /// One version of a workflow. A version never changes, so launchers cache it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -137,6 +138,15 @@ const MAX_TEXT: usize = 2048;
 /// The fields of a request that publishes a version. `user_id` is checked with the caller.
 const FIELDS: [&str; 4] = ["definition", "target", "completion", "user_id"];
 
+/// The kinds of targets and the fields of each.
+const KINDS: [(&str, &[&str]); 5] = [
+    ("http", &["url"]),
+    ("sqs", &["queue_url"]),
+    ("lambda", &["function"]),
+    ("step_functions", &["state_machine_arn"]),
+    ("eventbridge", &["bus", "source", "detail_type"]),
+];
+
 impl Workflow {
     /// The version as the API shows it.
     pub fn view(&self, id: &WorkflowId, version: u32) -> WorkflowView {
@@ -188,6 +198,10 @@ impl Workflow {
 
 impl Target {
     fn parse(value: &Value) -> Result<Target, Vec<Invalid>> {
+        let shape = Target::shape_problems(value);
+        if !shape.is_empty() {
+            return Err(shape);
+        }
         let target: Target = serde_json::from_value(value.clone())
             .map_err(|e| vec![Invalid::new("target", crate::encoding::cut(&e.to_string()))])?;
         let check = |(field, text): (&str, &str)| match text {
@@ -205,6 +219,30 @@ impl Target {
         };
         let problems: Vec<_> = target.texts().into_iter().filter_map(check).collect();
         if problems.is_empty() { Ok(target) } else { Err(problems) }
+    }
+
+    /// The fields that a target lacks, has too many of, or that are not texts.
+    fn shape_problems(value: &Value) -> Vec<Invalid> {
+        let Some(fields) = value.as_object() else {
+            return vec![Invalid::new("target", "must be a JSON object")];
+        };
+        let kind = match fields.get("kind") {
+            None | Some(Value::Null) => return vec![Invalid::required("target.kind")],
+            Some(kind) => KINDS.iter().find(|(name, _)| *kind == *name),
+        };
+        let Some((_, names)) = kind else {
+            let kinds: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();
+            return vec![Invalid::new("target.kind", format!("must be {}", listed(&kinds)))];
+        };
+        let missing = names.iter().filter_map(|name| match fields.get(*name) {
+            None | Some(Value::Null) => Some(Invalid::required(format!("target.{name}"))),
+            Some(Value::String(_)) => None,
+            Some(_) => Some(Invalid::new(format!("target.{name}"), "must be a text")),
+        });
+        let unknown = fields.keys().filter(|key| *key != "kind" && !names.contains(&key.as_str()));
+        let message = "is not a field of this kind of target";
+        let unknown = unknown.map(|key| Invalid::unknown(format!("target.{key}"), message));
+        missing.chain(unknown).collect()
     }
 
     /// Every text of the target with the name of its field.
@@ -260,7 +298,8 @@ mod tests {
     fn problems_name_their_field() {
         refused(json!([]), "");
         refused(json!({}), "target");
-        refused(json!({"target": {"kind": "pigeon"}}), "target");
+        refused(json!({"target": 1}), "target");
+        refused(json!({"target": {"kind": "pigeon"}}), "target.kind");
         refused(json!({"target": {"kind": "http", "url": "ftp://x"}}), "target.url");
         refused(json!({"target": {"kind": "lambda", "function": ""}}), "target.function");
         refused(json!({"target": {"kind": "lambda", "function": "f"}, "x": 1}), "x");

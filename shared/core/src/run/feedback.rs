@@ -64,9 +64,12 @@ pub struct Feedback {
 impl Feedback {
     /// Reads the report of an executor: `{status, error?, result?, external_run_id?}`.
     pub fn read(body: &Value) -> Result<Feedback, Vec<Invalid>> {
-        let status = match body.get("status").and_then(Value::as_str).and_then(meaning) {
-            Some(status) => Ok(status),
-            None => Err(Invalid::new("status", "must be STARTED, SUCCESS or FAILED")),
+        let status = match body.get("status") {
+            None | Some(Value::Null) => Err(Invalid::required("status")),
+            Some(status) => status
+                .as_str()
+                .and_then(meaning)
+                .ok_or_else(|| Invalid::new("status", "must be STARTED, SUCCESS or FAILED")),
         };
         let text = |field: &str| match body.get(field) {
             None | Some(Value::Null) => Ok(None),

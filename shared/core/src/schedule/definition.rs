@@ -194,8 +194,8 @@ impl Draft {
                 Some(value) => match field.kind.check(value) {
                     Ok(value) => value,
                     Err(message) => {
-                        let problem = Invalid::new(field.name, message);
-                        self.problems.push(problem.coded(field.kind.code()));
+                        let code = field.kind.code(&message);
+                        self.problems.push(Invalid::new(field.name, message).coded(code));
                         continue;
                     }
                 },

@@ -578,9 +578,7 @@ impl Kind {
                 }
             }
             Kind::Tags => tags(value),
-            Kind::Json(max) if value.to_string().len() > max => {
-                Err(format!("must be at most {max} bytes"))
-            }
+            Kind::Json(max) if value.to_string().len() > max => Err(at_most_bytes(max)),
             Kind::Json(_) if !is_shallow(&value) => Err(too_deep()),
             Kind::Json(_) => Ok(value),
             Kind::Cron | Kind::Zone | Kind::Workflow | Kind::Name | Kind::Text | Kind::Short(_) => {
@@ -617,9 +615,10 @@ impl Kind {
         Ok(text)
     }
 
-    /// The kind of problem that a wrong value is.
-    pub(crate) fn code(self) -> Code {
+    /// The kind of problem that a wrong value is, of which [`Kind::check`] said this.
+    pub(crate) fn code(self, message: &str) -> Code {
         match self {
+            Kind::Json(max) if message == at_most_bytes(max) => Code::TooLarge,
             Kind::Cron => Code::InvalidCronExpression,
             Kind::Zone => Code::InvalidTimezone,
             _ => Code::InvalidValue,
@@ -654,6 +653,10 @@ impl Kind {
             Kind::Objects(name) => format!("list of `{name}`"),
         }
     }
+}
+
+fn at_most_bytes(max: usize) -> String {
+    format!("must be at most {max} bytes")
 }
 
 fn tags(value: Value) -> Result<Value, String> {

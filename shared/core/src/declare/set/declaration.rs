@@ -154,13 +154,14 @@ fn within(place: &str, problem: Invalid) -> Invalid {
 }
 
 fn schedule(value: &Value, house: &House) -> Result<Declared, Vec<Invalid>> {
+    let wrong = |problem: &str| Invalid::new("schedule_id", problem);
     let id = match value.get("schedule_id") {
-        None | Some(Value::Null) => Err("is required".to_owned()),
+        None | Some(Value::Null) => Err(Invalid::required("schedule_id")),
         Some(Value::String(id)) => match id.parse::<ScheduleId>() {
-            Ok(id) if id.is_reserved() => Err("is a word of the API".to_owned()),
-            parsed => parsed.map_err(|problem| problem.to_string()),
+            Ok(id) if id.is_reserved() => Err(wrong("is a word of the API")),
+            parsed => parsed.map_err(|problem| wrong(&problem.to_string())),
         },
-        Some(_) => Err("must be a text".to_owned()),
+        Some(_) => Err(wrong("must be a text")),
     };
     // If the name is invalid, the rest is read under another name, to find all problems.
     let name = id.clone().unwrap_or_else(|_| ScheduleId::derived_from(""));
@@ -171,9 +172,8 @@ fn schedule(value: &Value, house: &House) -> Result<Declared, Vec<Invalid>> {
             Ok(Declared { schedule_id, definition, keeps_pause, body: value.clone() })
         }
         (id, definition) => {
-            let named = id.err().map(|problem| Invalid::new("schedule_id", problem));
             // A value that is not an object gets only one problem.
-            let named = named.filter(|_| value.is_object());
+            let named = id.err().filter(|_| value.is_object());
             Err(named.into_iter().chain(definition.err().unwrap_or_default()).collect())
         }
     }
@@ -185,16 +185,21 @@ fn workflow(value: &Value) -> Result<DeclaredWorkflow, Vec<Invalid>> {
     };
     let mut problems = Vec::new();
     let id = match fields.remove("workflow_id") {
-        None | Some(Value::Null) => Err("is required".to_owned()),
-        Some(Value::String(id)) => id.parse::<WorkflowId>().map_err(|problem| problem.to_string()),
-        Some(_) => Err("must be a text".to_owned()),
+        None | Some(Value::Null) => Err(Invalid::required("workflow_id")),
+        Some(Value::String(id)) => id
+            .parse::<WorkflowId>()
+            .map_err(|problem| Invalid::new("workflow_id", problem.to_string())),
+        Some(_) => Err(Invalid::new("workflow_id", "must be a text")),
     };
-    let id = id.map_err(|problem| problems.push(Invalid::new("workflow_id", problem))).ok();
-    let version = fields.remove("version").as_ref().and_then(whole_number);
-    let version = version.and_then(|n| u32::try_from(n).ok()).filter(|n| *n >= 1);
-    if version.is_none() {
-        problems.push(Invalid::new("version", "must be a whole number from 1"));
-    }
+    let id = id.map_err(|problem| problems.push(problem)).ok();
+    let number = |n: &Value| u32::try_from(whole_number(n)?).ok().filter(|n| *n >= 1);
+    let version = match fields.remove("version") {
+        None | Some(Value::Null) => Err(Invalid::required("version")),
+        Some(version) => {
+            number(&version).ok_or_else(|| Invalid::new("version", "must be a whole number from 1"))
+        }
+    };
+    let version = version.map_err(|problem| problems.push(problem)).ok();
     let body = Value::Object(fields);
     match (id, version, Workflow::parse(&body)) {
         (Some(workflow_id), Some(version), Ok(workflow)) => {
