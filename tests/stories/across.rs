@@ -2,6 +2,7 @@
 
 use belfry_tests::World;
 use chrono::Duration;
+use futures::StreamExt;
 use serde_json::{Value, json};
 
 async fn ids(world: &World, who: &str, query: &str, limit: usize) -> Vec<String> {
@@ -94,4 +95,23 @@ async fn a_page_makes_a_bounded_number_of_queries() {
     let queries = world.meter.requests()["Query"];
     // The schedules' names, the newest runs of each, and little more.
     assert!((41..=80).contains(&queries), "{queries}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tag_narrows_before_the_limit_of_schedules_holds() {
+    let world = World::with(&[("CREATE_RATE_PER_MINUTE", "100000")]).await;
+    let made = (0..1001).map(|number| {
+        let tags = if number < 2 { json!({"team": "data"}) } else { json!({}) };
+        let body = json!({"tags": tags});
+        let world = &world;
+        async move { world.schedule(&format!("s{number:04}"), "0 9 * * *", &body).await }
+    });
+    futures::stream::iter(made.collect::<Vec<_>>()).buffer_unordered(16).collect::<Vec<_>>().await;
+    world.ok("POST", "/schedules/s0001/trigger", &Value::Null).await;
+    let (status, answer) = world.call("GET", "/runs", &Value::Null).await;
+    let fields: Vec<_> =
+        answer["errors"].as_array().unwrap().iter().map(|error| &error["field"]).collect();
+    assert_eq!((status, fields), (422, vec![&json!("tag"), &json!("workflow_id")]));
+    assert_eq!(ids(&world, "ann", "&tag=team:data", 50).await.len(), 1);
+    assert_eq!(world.call("GET", "/runs?tag=none", &Value::Null).await.1["items"], json!([]));
 }

@@ -1,6 +1,10 @@
 //! Bounds: JSON of any depth, numbers of any size and lists of any length, in requests and answers.
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use belfry_core::id::RunId;
+use belfry_core::instant::Instant;
+use belfry_core::run::attempts::Attempt;
+use belfry_core::run::{Run, Trigger};
 use belfry_tests::World;
 use chrono::Duration;
 use serde_json::{Value, json};
@@ -152,4 +156,47 @@ async fn a_list_of_large_schedules_ends_its_pages_early() {
     }
     let all: Vec<_> = (0..30).map(|number| format!("large-{number:02}")).collect();
     assert_eq!((seen, pages), (all, 3));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_of_large_runs_ends_its_pages_early() {
+    let world = World::new().await;
+    world.schedule("large", "0 9 * * *", &json!({"paused": true})).await;
+    // Every such character is written as `\\u0001`, and its backslash again in the answer.
+    let long = "\u{1}".repeat(300);
+    let start: Instant = "2025-12-01T00:00:00Z".parse().unwrap();
+    for number in 0..150 {
+        let id = RunId::scheduled(&"large".parse().unwrap(), start + Duration::hours(number));
+        let run = Run::planned(id, Trigger::Catchup, "ann", 1, start, start);
+        let attempts = (1..=10).map(|attempt| Attempt {
+            attempt,
+            started_at: None,
+            finished_at: None,
+            error: Some(long.clone()),
+            answer: Some(long.clone()),
+        });
+        world
+            .app
+            .store
+            .put_run(&Run { attempt: 10, attempts: attempts.collect(), ..run })
+            .await
+            .unwrap();
+    }
+    for list in ["/schedules/large/runs", "/runs"] {
+        let (mut seen, mut cursor, mut pages) = (Vec::new(), String::new(), 0);
+        loop {
+            let page = world.ok("GET", &format!("{list}?limit=200{cursor}"), &Value::Null).await;
+            let size = json!(page.to_string()).to_string().len();
+            assert!(size <= 5 * 1024 * 1024 + 1024, "{list} {size}");
+            let items = page["items"].as_array().unwrap();
+            seen.extend(items.iter().map(|item| item["run_id"].as_str().unwrap().to_owned()));
+            pages += 1;
+            match page["next_cursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => break,
+            }
+        }
+        let distinct: std::collections::BTreeSet<_> = seen.iter().collect();
+        assert_eq!((seen.len(), distinct.len(), pages), (150, 150, 2), "{list}");
+    }
 }

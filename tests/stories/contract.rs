@@ -41,6 +41,9 @@ async fn every_problem_has_a_code_for_programs() {
     let told = world.ok("POST", "/schedules/validate", &never).await;
     check(&told, &[("cron_expr", "no_next_execution"), ("timezone", "invalid_timezone")]);
     check(&world.ok("POST", "/schedules/validate", &json!({})).await, &[("cron_expr", "required")]);
+    let twice = json!({"cron_expr": "@daily", "cron_expression": "@hourly"});
+    let told = world.ok("POST", "/schedules/validate", &twice).await;
+    check(&told, &[("cron_expression", "invalid_value")]);
     let other = json!({"workflow_id": "none", "cron_expr": "@daily", "user_id": "ann"});
     check(&world.call("PUT", "/schedules/a", &other).await.1, &[("workflow_id", "does_not_exist")]);
     let other = json!({"workflow_id": "w", "cron_expr": "@daily", "user_id": "bob"});
@@ -53,6 +56,46 @@ async fn every_problem_has_a_code_for_programs() {
     check(&answer, &[("If-Match", "precondition_failed")]);
     let unknown = world.call("GET", "/schedules?x=1", &Value::Null).await.1;
     check(&unknown, &[("x", "unknown_field")]);
+    for body in [json!({}), json!({"action": null, "tag": null})] {
+        let answer = world.call("POST", "/schedules/bulk", &body).await.1;
+        check(&answer, &[("action", "required"), ("tag", "required")]);
+    }
+    world.ok("POST", "/schedules/a/trigger", &Value::Null).await;
+    let run = world.runs("a").await[0]["run_id"].as_str().unwrap().to_owned();
+    let answer = world.call("POST", &format!("/runs/{run}/status"), &json!({})).await.1;
+    check(&answer, &[("status", "required")]);
+    for (target, expected) in [
+        (json!({}), vec![("target.kind", "required")]),
+        (json!({"kind": "x"}), vec![("target.kind", "invalid_value")]),
+        (json!({"kind": "http"}), vec![("target.url", "required")]),
+        (json!({"kind": "sqs", "queue_url": 1}), vec![("target.queue_url", "invalid_value")]),
+        (
+            json!({"kind": "eventbridge", "bus": "b", "x": 1}),
+            vec![
+                ("target.source", "required"),
+                ("target.detail_type", "required"),
+                ("target.x", "unknown_field"),
+            ],
+        ),
+    ] {
+        let body = json!({"target": target});
+        check(&world.call("PUT", "/workflows/v/versions/1", &body).await.1, &expected);
+    }
+    let set = json!({
+        "workflows": [{"target": {"kind": "http", "url": world.executor.url}}],
+        "schedules": [{
+            "cron_expr": "@daily", "workflow_id": "w", "payload": "x".repeat(300_000)
+        }],
+    });
+    check(
+        &world.call("POST", "/sets/s/plan", &set).await.1,
+        &[
+            ("workflows[0].workflow_id", "required"),
+            ("workflows[0].version", "required"),
+            ("schedules[0].schedule_id", "required"),
+            ("schedules[0].payload", "too_large"),
+        ],
+    );
     let all: BTreeSet<_> = variants::<Code>().iter().map(|code| (*code).to_owned()).collect();
     assert_eq!(seen, all, "a code that nothing brings about");
     let page = include_str!("../../docs/api.md");
@@ -80,6 +123,13 @@ async fn the_trigger_route_takes_the_requests_of_its_source() {
     assert_eq!(status, 201, "{made}");
     assert_eq!(world.call("PUT", path, &put).await.0, 200);
     let seen = world.ok("GET", path, &Value::Null).await;
+    let names = ["last_execution_time", "next_execution_time", "execution_count", "failure_count"];
+    let same = |answer: &Value, seen: &Value| {
+        for name in names {
+            assert_eq!(answer.get(name), seen.get(name), "{name}");
+        }
+    };
+    same(&made, &seen);
     for (name, expected) in [
         ("name", json!("Daily Data Sync")),
         ("cron_expr", json!("0 2 * * *")),
@@ -125,6 +175,10 @@ async fn the_trigger_route_takes_the_requests_of_its_source() {
     assert_eq!(seen["last_execution_time"], "2025-10-22T02:00:00Z");
     assert_eq!((&seen["execution_count"], &seen["failure_count"]), (&json!(1), &json!(1)));
 
+    let patched = world.ok("PATCH", path, &json!({"description": "daily"})).await;
+    same(&patched, &seen);
+    assert_eq!(patched["trigger_node_id"], "start-node");
+    same(&world.ok("PUT", path, &patched).await, &seen);
     let paused = world.ok("PATCH", path, &json!({"enabled": false})).await;
     assert_eq!((&paused["paused"], &paused["status"]), (&json!(true), &json!("paused")));
     assert_eq!(world.call("DELETE", path, &Value::Null).await.0, 204);

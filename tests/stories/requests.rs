@@ -63,6 +63,10 @@ async fn an_idempotency_key_stands_for_one_request() {
     for other in [json!({"payload": {"day": 2}, "overlap_policy": "allow"}), Value::Null] {
         assert_eq!(trigger("k", &other).await.0, 409);
     }
+    // A payload of null is another request than none.
+    assert_eq!(trigger("null", &json!({"payload": null})).await.0, 202);
+    assert_eq!(trigger("null", &json!({"payload": null})).await.0, 202);
+    assert_eq!(trigger("null", &json!({})).await.0, 409);
     world.pass(Duration::days(1) + Duration::seconds(1)).await;
     assert_eq!(trigger("k", &json!({"payload": 3})).await.0, 202);
 }
@@ -78,6 +82,15 @@ async fn a_payload_of_null_is_a_payload() {
         world.executor.launches().iter().map(|l| l.body["payload"].to_string()).collect();
     given.sort_unstable();
     assert_eq!(given, ["null", "{\"own\":true}"]);
+    // So it is in a backfill.
+    let past = |to: &str| json!({"from": "2025-12-10T00:00:00Z", "to": to, "payload": null});
+    let body = past("2025-12-10T23:00:00Z");
+    world.ok("POST", "/schedules/nightly/backfill", &body).await;
+    world.deliver().await;
+    assert_eq!(world.executor.launches().last().unwrap().body["payload"], Value::Null);
+    let mut without = body.clone();
+    without.as_object_mut().unwrap().remove("payload");
+    assert_eq!(world.call("POST", "/schedules/nightly/backfill", &without).await.0, 409);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -158,6 +171,124 @@ async fn every_wrong_field_of_a_request_is_named_at_once() {
         &["allow_delete", "prune", "set"],
     )
     .await;
+}
+
+/// Wherever the parts of a request are: in the path, the query, the headers or the body.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_wrong_fields_of_all_parts_of_a_request_are_named_at_once() {
+    let world = World::new().await;
+    world.schedule("a", "0 9 * * *", &json!({})).await;
+    let node = "/workflows/w/triggers/n/schedule";
+    world.ok("PUT", node, &json!({"cron_expr": "0 9 * * *"})).await;
+    let bad = json!({"workflow_id": "w", "cron_expr": "x", "colour": 1});
+    let patch = json!({"cron_expr": "x", "user_id": "bob"});
+    let node_bad = json!({"cron_expr": "x", "trigger_node_id": "m", "user_id": "bob"});
+    let set = json!({"schedules": [{"schedule_id": "b", "cron_expr": "0 9 * * *"}], "x": 1});
+    let rows: &[(&str, &str, &Value, &[&str])] = &[
+        ("GET", "/schedules?x=1&limit=0", &Value::Null, &["limit", "x"]),
+        ("GET", "/runs?x=1&limit=0&user_id=*", &Value::Null, &["limit", "user_id", "x"]),
+        ("PUT", "/schedules/a?x=1&dry_run=2", &bad, &["dry_run", "x"]),
+        ("PUT", "/sets/s?x=1&allow_delete=a", &set, &["allow_delete", "x"]),
+        (
+            "POST",
+            "/schedules/validate",
+            &json!({"cron_expr": "x", "colour": 1}),
+            &["colour", "cron_expr"],
+        ),
+        ("PUT", "/schedules/a?dry_run=x", &bad, &["If-Match", "colour", "cron_expr", "dry_run"]),
+        (
+            "PUT",
+            "/schedules/a%20b?dry_run=x",
+            &bad,
+            &["If-Match", "colour", "cron_expr", "dry_run", "schedule_id"],
+        ),
+        (
+            "PATCH",
+            "/schedules/a?dry_run=x",
+            &patch,
+            &["If-Match", "cron_expr", "dry_run", "user_id"],
+        ),
+        ("PATCH", "/schedules/a?dry_run=true", &patch, &["If-Match", "cron_expr", "user_id"]),
+        (
+            "PUT",
+            &format!("{node}?dry_run=x"),
+            &node_bad,
+            &["If-Match", "cron_expr", "dry_run", "trigger_node_id", "user_id"],
+        ),
+        (
+            "PUT",
+            "/workflows/a%20b/triggers/c%20d/schedule",
+            &json!({"cron_expr": "x", "user_id": "bob"}),
+            &["If-Match", "cron_expr", "node_id", "user_id", "workflow_id"],
+        ),
+        (
+            "PATCH",
+            &format!("{node}?dry_run=x"),
+            &node_bad,
+            &["If-Match", "cron_expr", "dry_run", "trigger_node_id", "user_id"],
+        ),
+        (
+            "PUT",
+            "/sets/a%20b?dry_run=x&prune=x",
+            &set,
+            &["dry_run", "prune", "schedules[0].workflow_id", "set", "x"],
+        ),
+        ("POST", "/schedules/bulk", &json!({"note": 1, "action": "x"}), &["action", "note", "tag"]),
+        (
+            "POST",
+            "/schedules/a/backfill",
+            &json!({
+                "from": "2026-02-01T00:00:00Z", "to": "2026-01-31T00:00:00Z", "max_concurrent": 0
+            }),
+            &["from", "max_concurrent", "to"],
+        ),
+    ];
+    for (method, path, body, expected) in rows {
+        let headers = [("if-match", "x")];
+        let (status, answer) = world.call_as(Some("ann"), method, path, body, &headers).await;
+        assert_eq!((status, fields(&answer)), (422, expected.to_vec()), "{method} {path} {answer}");
+    }
+    // Without the wrong header, the rest is told all the same.
+    let (status, answer) = world.call("PATCH", "/schedules/a", &patch).await;
+    assert_eq!((status, fields(&answer)), (422, vec!["cron_expr", "user_id"]));
+    assert_eq!(world.ok("GET", "/schedules/a", &Value::Null).await["revision"], 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn if_none_match_is_heeded_or_refused() {
+    let world = World::new().await;
+    world.schedule("a", "0 9 * * *", &json!({})).await;
+    let new = [("if-none-match", "*")];
+    let ask = async |method: &str, path: &str, body: &Value| {
+        let (status, answer) = world.call_as(Some("ann"), method, path, body, &new).await;
+        (status, fields(&answer).join(" "))
+    };
+    let refused = (422, "If-None-Match".to_owned());
+    assert_eq!(ask("PATCH", "/schedules/a", &json!({"name": "b"})).await, refused);
+    assert_eq!(ask("DELETE", "/schedules/a", &Value::Null).await, refused);
+    assert_eq!(ask("POST", "/schedules/a/pause", &Value::Null).await, refused);
+    assert_eq!(world.ok("GET", "/schedules/a", &Value::Null).await["revision"], 1);
+    let body = json!({"target": {"kind": "http", "url": world.executor.url}});
+    let path = "/workflows/v/versions/1";
+    assert_eq!(ask("PUT", path, &body).await.0, 201);
+    assert_eq!(ask("PUT", path, &body).await, (412, "If-None-Match".to_owned()));
+    assert_eq!(world.call("PUT", path, &body).await.0, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_schedule_of_a_trigger_node_stays_with_its_workflow() {
+    let world = World::new().await;
+    world.workflow("v", &json!({"target": {"kind": "http", "url": world.executor.url}})).await;
+    let node = "/workflows/w/triggers/n/schedule";
+    let made = world.ok("PUT", node, &json!({"cron_expr": "0 9 * * *"})).await;
+    let own = format!("/schedules/{}", made["schedule_id"].as_str().unwrap());
+    for path in [own.clone(), format!("{own}?dry_run=true")] {
+        let (status, answer) = world.call("PATCH", &path, &json!({"workflow_id": "v"})).await;
+        assert_eq!((status, fields(&answer)), (422, vec!["workflow_id"]), "{answer}");
+    }
+    world.ok("PATCH", &own, &json!({"workflow_id": "w", "name": "b"})).await;
+    let seen = world.ok("GET", node, &Value::Null).await;
+    assert_eq!(world.ok("PUT", node, &seen).await["revision"], 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,11 +6,13 @@ use std::collections::VecDeque;
 
 use belfry_core::guard::access::Scope;
 use belfry_core::id::{RunId, ScheduleId, WorkflowId};
+use belfry_core::invalid::Invalid;
 use belfry_core::page::Page;
 use belfry_core::run::Run;
 use belfry_core::run::view::RunView;
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::fitting::fitting;
 use super::list::is_tagged;
 use super::whose::PAGE;
 use crate::app::App;
@@ -21,6 +23,8 @@ use crate::schedules::refusal::Refusal;
 
 /// The most schedules whose histories are merged: each page asks every one of them.
 const MAX_SCHEDULES: usize = 1000;
+/// The most schedules that are looked through for a tag.
+const MAX_LOOKED_AT: usize = 10_000;
 /// Queries for a page, beyond the first of each schedule. A page that needs more ends early.
 const MAX_QUERIES: usize = 500;
 /// Queries made concurrently.
@@ -74,35 +78,60 @@ pub(crate) async fn runs(
         }
     };
     // Another owner may have had a schedule of this name before.
-    let own = merge.page.iter().filter(|run| run.owner == wanted.owner);
-    let items = own.map(Run::view).collect();
+    let own: Vec<_> = merge.page.iter().filter(|run| run.owner == wanted.owner).collect();
+    let mut items: Vec<_> = own.iter().map(|run| run.view()).collect();
+    let kept = fitting(&items);
+    let next_cursor = match own.get(kept.saturating_sub(1)) {
+        Some(last) if kept < items.len() => Some(last.id.clone()),
+        _ => next_cursor,
+    };
+    items.truncate(kept);
     Ok(Page { items, next_cursor: next_cursor.map(|id| id.to_string()) })
 }
 
 /// The schedules that are asked for.
 async fn schedules(app: &App, wanted: &Wanted) -> Result<Vec<ScheduleId>, Refusal> {
-    let most = MAX_SCHEDULES + 1;
-    let mut ids: Vec<_> = match &wanted.workflow_id {
-        None => app.store.schedules_of(&wanted.owner, most, None).await?,
-        Some(workflow) => {
-            let users = app.store.users_of(workflow, &wanted.owner, most).await?;
-            users.schedules.into_iter().map(|user| user.schedule_id).collect()
-        }
-    };
-    if ids.len() > MAX_SCHEDULES {
-        let message = format!("narrows too little: there are more than {MAX_SCHEDULES} schedules");
-        return Err(Refusal::invalid("workflow_id", message));
+    let most = if wanted.tag.is_some() { MAX_LOOKED_AT } else { MAX_SCHEDULES };
+    let mut ids = named(app, wanted, most + 1).await?;
+    if ids.len() > most {
+        return Err(too_many(most));
     }
     if let Some(tag) = &wanted.tag {
-        let mut tagged = Vec::new();
-        for some in ids.chunks(PAGE) {
-            let found = app.store.schedules(some).await?.into_iter();
-            let fit = found.filter(|schedule| is_tagged(&schedule.spec, tag));
-            tagged.extend(fit.map(|schedule| schedule.clock.schedule_id));
-        }
-        ids = tagged;
+        let reads: Vec<_> = ids.chunks(PAGE).map(|some| app.store.schedules(some)).collect();
+        let found: Vec<_> =
+            stream::iter(reads).buffered(CONCURRENCY).try_collect::<Vec<_>>().await?;
+        let fit = found.into_iter().flatten().filter(|found| is_tagged(&found.spec, tag));
+        ids = fit.map(|schedule| schedule.clock.schedule_id).collect();
+    }
+    if ids.len() > MAX_SCHEDULES {
+        return Err(too_many(MAX_SCHEDULES));
     }
     Ok(ids)
+}
+
+/// The schedules of the owner, or those that launch the workflow: at most `most`.
+async fn named(app: &App, wanted: &Wanted, most: usize) -> Result<Vec<ScheduleId>, Refusal> {
+    if let Some(workflow) = &wanted.workflow_id {
+        let users = app.store.users_of(workflow, &wanted.owner, most).await?;
+        return Ok(users.schedules.into_iter().map(|user| user.schedule_id).collect());
+    }
+    let mut ids: Vec<ScheduleId> = Vec::new();
+    while ids.len() < most {
+        let limit = (most - ids.len()).min(MAX_SCHEDULES + 1);
+        let page = app.store.schedules_of(&wanted.owner, limit, ids.last()).await?;
+        if page.is_empty() {
+            break;
+        }
+        ids.extend(page);
+    }
+    Ok(ids)
+}
+
+/// The refusal of a request for the runs of more than `most` schedules.
+fn too_many(most: usize) -> Refusal {
+    let message = format!("must say which schedules: there are more than {most}");
+    let problem = |parameter: &str| Invalid::new(parameter, message.as_str());
+    Refusal::Invalid(["tag", "workflow_id"].map(problem).into())
 }
 
 /// A place in the order of all runs: newer ones are greater.

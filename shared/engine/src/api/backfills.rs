@@ -7,6 +7,7 @@ use belfry_core::fire::backfill::{
 };
 use belfry_core::id::ScheduleId;
 use belfry_core::instant::{self, Instant};
+use belfry_core::invalid::Invalid;
 use belfry_core::page::List;
 use belfry_core::schedule::change::{Change, Difference, Verb};
 use belfry_core::schedule::{Clock, Schedule};
@@ -174,16 +175,20 @@ fn plan(
     check_size(asked.payload.as_ref())?;
     let id = &clock.schedule_id;
     let now = app.now();
+    let mut problems = Vec::new();
     if asked.to < asked.from {
-        return Err(Refusal::invalid("from", "must not be after to"));
+        problems.push(Invalid::new("from", "must not be after to"));
     }
     if asked.to > now {
-        return Err(Refusal::invalid("to", "must not be in the future"));
+        problems.push(Invalid::new("to", "must not be in the future"));
     }
     let max_concurrent = asked.max_concurrent.unwrap_or(1);
     if !(1..=MAX_CONCURRENT).contains(&max_concurrent) {
         let message = format!("must be a whole number from 1 to {MAX_CONCURRENT}");
-        return Err(Refusal::invalid("max_concurrent", message));
+        problems.push(Invalid::new("max_concurrent", message));
+    }
+    if !problems.is_empty() {
+        return Err(Refusal::Invalid(problems));
     }
     let name = asked.name.as_deref().unwrap_or_default();
     let backfill = Backfill {

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::app::App;
 use crate::cloud::store::Stored;
 use crate::schedules::caller::Caller;
-use crate::schedules::input::{check_destination, check_owner, check_size, payload, read};
+use crate::schedules::input::{check_destination, check_owner, check_size, patched, payload, read};
 use crate::schedules::lookup::{check_revision, load, owned, resolve_version};
 use crate::schedules::refusal::Refusal;
 
@@ -74,13 +74,11 @@ pub(crate) async fn diff_patch(
     if_match: Option<u64>,
 ) -> Result<DiffView, Refusal> {
     check_size(payload(body))?;
-    let owner = caller.named_owner(body).map_err(|problem| Refusal::Invalid(vec![problem]))?;
     let schedule = load(app, caller, id).await?;
     let Schedule { clock, spec } = &schedule;
-    check_owner(owner, &clock.owner)?;
     check_revision(clock, if_match)?;
     let old = Definition::of(clock, spec);
-    let new = old.patched(body, id, &app.settings.house).map_err(Refusal::Invalid)?;
+    let new = patched(app, caller, body, clock, &old).map_err(Refusal::Invalid)?;
     diff(app, caller, &clock.owner, id, Some(&schedule), new).await
 }
 

@@ -12,6 +12,7 @@ use belfry_core::schedule::change::{Change, Verb};
 use serde_json::{Value, json};
 use tracing::info;
 
+use super::fitting::fitting;
 use crate::app::App;
 use crate::cloud::launch_queue::Parcel;
 use crate::cloud::run_token;
@@ -57,9 +58,15 @@ pub(crate) async fn history(
     let Schedule { clock, .. } = load(app, caller, schedule).await?;
     let history = app.store.history(schedule, wanted).await?;
     // Another owner may have had a schedule of this name before.
-    let own = history.runs.iter().filter(|run| run.owner == clock.owner);
-    let items = own.map(Run::view).collect();
-    Ok(Page { items, next_cursor: history.cursor })
+    let own: Vec<_> = history.runs.iter().filter(|run| run.owner == clock.owner).collect();
+    let mut items: Vec<_> = own.iter().map(|run| run.view()).collect();
+    let kept = fitting(&items);
+    let next_cursor = match own.get(kept.saturating_sub(1)) {
+        Some(last) if kept < items.len() => Some(last.id.sort_key()),
+        _ => history.cursor,
+    };
+    items.truncate(kept);
+    Ok(Page { items, next_cursor })
 }
 
 /// What a caller asks for when triggering a run by hand.
@@ -90,7 +97,12 @@ pub(crate) async fn trigger(
     let id = match &asked.idempotency_key {
         None => id,
         Some(key) => {
-            let content = json!([asked.payload, asked.overlap_policy]).to_string();
+            let content = match &asked.payload {
+                // A payload of null is another request than none.
+                Some(Value::Null) => json!([null, asked.overlap_policy, "payload"]),
+                payload => json!([payload, asked.overlap_policy]),
+            };
+            let content = content.to_string();
             let known = app.store.remember_trigger(key, &content, &id, now).await?;
             known.ok_or_else(|| {
                 let why = "this Idempotency-Key was used for a request with another body";

@@ -3,10 +3,10 @@
 use belfry_core::encoding::{is_shallow, too_deep};
 use belfry_core::id::ScheduleId;
 use belfry_core::invalid::{Code, Invalid};
-use belfry_core::schedule::Options;
 use belfry_core::schedule::alert::Destination;
 use belfry_core::schedule::definition::Definition;
 use belfry_core::schedule::fields::{MAX_PAYLOAD, given};
+use belfry_core::schedule::{Clock, Options};
 use serde_json::Value;
 
 use super::caller::Caller;
@@ -78,13 +78,40 @@ pub(crate) fn destination_problem(
     }
 }
 
+/// A definition changed by the patch that a body is, with every problem of the body.
+pub(crate) fn patched(
+    app: &App,
+    caller: &Caller,
+    body: &Value,
+    clock: &Clock,
+    old: &Definition,
+) -> Result<Definition, Vec<Invalid>> {
+    let owner = match caller.named_owner(body) {
+        Ok(named) => owner_problem(named, &clock.owner),
+        Err(problem) => Some(problem),
+    };
+    let new = old.patched(body, &clock.schedule_id, &app.settings.house);
+    let moved = new.as_ref().ok().and_then(|new| moved_problem(old, new));
+    match (new, owner.into_iter().chain(moved).collect::<Vec<_>>()) {
+        (Ok(new), others) if others.is_empty() => Ok(new),
+        (new, others) => Err(new.err().into_iter().flatten().chain(others).collect()),
+    }
+}
+
+/// The schedule of a trigger node is found by its workflow and node: in another workflow, its path
+/// would contradict it.
+fn moved_problem(old: &Definition, new: &Definition) -> Option<Invalid> {
+    let moves = old.options.trigger_node_id.is_some() && old.workflow_id != new.workflow_id;
+    let message = "must stay: the schedule belongs to a trigger node of this workflow";
+    moves.then(|| Invalid::new("workflow_id", message))
+}
+
 /// Refuses a body that names another owner than the schedule has.
 pub(crate) fn check_owner(named: Option<&str>, owner: &str) -> Result<(), Refusal> {
-    match named {
-        Some(named) if named != owner => {
-            let message = "is not the owner of this schedule, which never changes";
-            Err(Refusal::invalid("user_id", message))
-        }
-        _ => Ok(()),
-    }
+    owner_problem(named, owner).map_or(Ok(()), |problem| Err(Refusal::Invalid(vec![problem])))
+}
+
+fn owner_problem(named: Option<&str>, owner: &str) -> Option<Invalid> {
+    let message = "is not the owner of this schedule, which never changes";
+    named.filter(|named| *named != owner).map(|_| Invalid::new("user_id", message))
 }

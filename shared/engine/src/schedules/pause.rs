@@ -29,7 +29,7 @@ pub(crate) async fn pause(
     if until.is_some_and(|until| until <= app.now()) {
         return Err(Refusal::invalid("until", "must be in the future"));
     }
-    let edit = |old: &Definition| Ok(Definition { paused: true, ..old.clone() });
+    let edit = |_: &Clock, old: &Definition| Ok(Definition { paused: true, ..old.clone() });
     let intent = Intent { note, until, ..Intent::new(Verb::Paused) };
     alter(app, caller, id, if_match, intent, edit).await
 }
@@ -65,7 +65,7 @@ pub(crate) async fn resume(
     catchup: Option<Catchup>,
     if_match: Option<u64>,
 ) -> Result<Saving, Refusal> {
-    let edit = |old: &Definition| Ok(Definition { paused: false, ..old.clone() });
+    let edit = |_: &Clock, old: &Definition| Ok(Definition { paused: false, ..old.clone() });
     let intent = Intent { catchup, ..Intent::new(Verb::Resumed) };
     alter(app, caller, id, if_match, intent, edit).await
 }

@@ -2,6 +2,7 @@
 
 use belfry_core::id::ScheduleId;
 use belfry_core::invalid::Invalid;
+use belfry_core::schedule::Clock;
 use belfry_core::schedule::change::Verb;
 use belfry_core::schedule::definition::Definition;
 use serde_json::Value;
@@ -9,7 +10,7 @@ use serde_json::Value;
 use super::caller::Caller;
 use super::change::{Intent, Saving, change};
 use super::create::{Birth, make};
-use super::input::{check_owner, check_size, payload, read};
+use super::input::{check_owner, check_size, patched, payload, read};
 use super::lookup::{TRIES, check_revision, crowded, load, owned};
 use super::refusal::Refusal;
 use crate::app::App;
@@ -61,12 +62,7 @@ pub(crate) async fn patch(
     if_match: Option<u64>,
 ) -> Result<Saving, Refusal> {
     check_size(payload(body))?;
-    let owner = caller.named_owner(body).map_err(|problem| Refusal::Invalid(vec![problem]))?;
-    if owner.is_some() {
-        check_owner(owner, &load(app, caller, id).await?.clock.owner)?;
-    }
-    let house = &app.settings.house;
-    let edit = |old: &Definition| old.patched(body, id, house);
+    let edit = |clock: &Clock, old: &Definition| patched(app, caller, body, clock, old);
     alter(app, caller, id, if_match, Intent::new(Verb::Updated), edit).await
 }
 
@@ -77,13 +73,13 @@ pub(crate) async fn alter(
     id: &ScheduleId,
     if_match: Option<u64>,
     intent: Intent,
-    edit: impl Fn(&Definition) -> Result<Definition, Vec<Invalid>>,
+    edit: impl Fn(&Clock, &Definition) -> Result<Definition, Vec<Invalid>>,
 ) -> Result<Saving, Refusal> {
     for _ in 0..TRIES {
         let schedule = load(app, caller, id).await?;
         check_revision(&schedule.clock, if_match)?;
         let before = Definition::of(&schedule.clock, &schedule.spec);
-        let definition = edit(&before).map_err(Refusal::Invalid)?;
+        let definition = edit(&schedule.clock, &before).map_err(Refusal::Invalid)?;
         // A new pause replaces the note and the end of an earlier one; any other change keeps them.
         let intent = match intent.verb {
             Verb::Paused => intent.clone(),

@@ -46,7 +46,8 @@ fn asked(body: &Value) -> Result<Asked, Problem> {
         optional_text(body, "name"),
     )
         .all()?;
-    let (order, payload) = (order.unwrap_or_default(), given(body, "payload"));
+    // `null` is a payload like any other.
+    let (order, payload) = (order.unwrap_or_default(), body.get("payload").cloned());
     Ok(Asked { from, to, order, max_concurrent, rerun, payload, name })
 }
 

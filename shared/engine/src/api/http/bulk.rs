@@ -1,6 +1,7 @@
 //! Bulk changes, as they are asked for.
 
 use belfry_core::id::WorkflowId;
+use belfry_core::invalid::{Code, Invalid};
 use serde_json::Value;
 
 use super::answer::Answer;
@@ -39,14 +40,22 @@ pub(super) async fn bulk(app: &App, request: &Request) -> Routed {
 }
 
 fn action(body: &Value) -> Result<Action, Problem> {
-    let (note, catchup) = (optional_text(body, "note"), optional_catchup(body)).all()?;
-    match body["action"].as_str() {
-        Some("pause") if catchup.is_some() => Err(Problem::field("catchup", "is for resume")),
-        Some("resume") if note.is_some() => Err(Problem::field("note", "is for pause")),
-        Some("pause") => Ok(Action::Pause { note }),
-        Some("resume") => Ok(Action::Resume { catchup }),
+    let pauses = match (&body["action"], body["action"].as_str()) {
+        (_, Some("pause")) => Ok(true),
+        (_, Some("resume")) => Ok(false),
+        (Value::Null, _) => Err(Problem::invalid(vec![Invalid::required("action")])),
         _ => Err(Problem::field("action", "must be pause or resume")),
-    }
+    };
+    let note = match (&pauses, optional_text(body, "note")) {
+        (Ok(false), Ok(Some(_))) => Err(Problem::field("note", "is for pause")),
+        (_, note) => note,
+    };
+    let catchup = match (&pauses, optional_catchup(body)) {
+        (Ok(true), Ok(Some(_))) => Err(Problem::field("catchup", "is for resume")),
+        (_, catchup) => catchup,
+    };
+    let (pauses, note, catchup) = (pauses, note, catchup).all()?;
+    Ok(if pauses { Action::Pause { note } } else { Action::Resume { catchup } })
 }
 
 /// The tag and the workflow that are asked for, of which there must be one: an empty request must not
@@ -55,7 +64,10 @@ fn which(body: &Value) -> Result<(Option<String>, Option<WorkflowId>), Problem> 
     let workflow_id = text(body, "workflow_id");
     let workflow_id = workflow_id.and_then(|id| id.map(|id| named("workflow_id", id)).transpose());
     match (text(body, "tag"), workflow_id).all()? {
-        (None, None) => Err(Problem::field("tag", "or workflow_id must be given")),
+        (None, None) => {
+            let problem = Invalid::new("tag", "or workflow_id must be given");
+            Err(Problem::invalid(vec![problem.coded(Code::Required)]))
+        }
         (tag, workflow_id) => Ok((tag.map(str::to_owned), workflow_id)),
     }
 }

@@ -47,11 +47,11 @@ impl Problem {
         Problem::new(404, "Not found", format!("{what} not found"))
     }
 
-    /// There is a schedule, and the caller wanted to make a new one.
-    pub(super) fn exists() -> Problem {
-        let error = Invalid::new("If-None-Match", "is *, and the schedule exists")
+    /// There is a `what`, and the caller wanted to make a new one.
+    pub(super) fn exists(what: &str) -> Problem {
+        let detail = format!("the {what} exists");
+        let error = Invalid::new("If-None-Match", format!("is *, and {detail}"))
             .coded(Code::PreconditionFailed);
-        let detail = "the schedule exists";
         Problem { errors: vec![error], ..Problem::new(412, "Precondition failed", detail) }
     }
 
@@ -67,11 +67,16 @@ impl Problem {
         Problem::new(403, "Forbidden", detail).with("www-authenticate", challenge)
     }
 
+    /// Whether it is about fields only.
+    pub(super) fn is_of_fields(&self) -> bool {
+        self.status == 422
+    }
+
     /// The problems of several fields as one. A problem that is not about fields goes first.
     pub(super) fn merged(problems: impl IntoIterator<Item = Problem>) -> Problem {
         let mut errors = Vec::new();
         for problem in problems {
-            if problem.status != 422 {
+            if !problem.is_of_fields() {
                 return problem;
             }
             errors.extend(problem.errors);

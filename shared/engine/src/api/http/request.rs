@@ -120,8 +120,15 @@ impl Request {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
-    /// The revision the caller saw, if it named one.
+    /// The revision the caller saw, if it named one, for a call that creates nothing.
     pub(super) fn if_match(&self) -> Result<Option<u64>, Problem> {
+        match self.header("if-none-match") {
+            None => self.seen(),
+            Some(_) => Err(Problem::field("If-None-Match", "is only for a call that may create")),
+        }
+    }
+
+    fn seen(&self) -> Result<Option<u64>, Problem> {
         match self.header("if-match").map(|text| text.trim().trim_matches('"')) {
             None | Some("*") => Ok(None),
             Some(revision) => match revision.parse() {
@@ -134,12 +141,19 @@ impl Request {
     /// The revision the caller saw, for a call that may create: 0, which no schedule has, if the
     /// caller wants none to exist.
     pub(super) fn if_match_or_none(&self) -> Result<Option<u64>, Problem> {
-        let problem = |message: &str| Err(Problem::field("If-None-Match", message));
-        match (self.if_match()?, self.header("if-none-match").map(str::trim)) {
-            (seen, None) => Ok(seen),
-            (None, Some("*")) => Ok(Some(0)),
-            (Some(_), Some("*")) => problem("contradicts If-Match"),
-            (_, Some(_)) => problem("must be *"),
+        match (self.seen()?, self.is_new()?) {
+            (seen, false) => Ok(seen),
+            (None, true) => Ok(Some(0)),
+            (Some(_), true) => Err(Problem::field("If-None-Match", "contradicts If-Match")),
+        }
+    }
+
+    /// Whether the caller wants nothing of the name to exist.
+    pub(super) fn is_new(&self) -> Result<bool, Problem> {
+        match self.header("if-none-match").map(str::trim) {
+            None => Ok(false),
+            Some("*") => Ok(true),
+            Some(_) => Err(Problem::field("If-None-Match", "must be *")),
         }
     }
 }

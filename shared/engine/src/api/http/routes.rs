@@ -20,11 +20,16 @@ pub(super) async fn route(app: &App, mut request: Request) -> Routed {
     let unknown = request.parameters().filter(|name| !operation.takes(name));
     let unknown: Vec<_> =
         unknown.map(|name| Invalid::unknown(name, "is not a parameter of this call")).collect();
-    if !unknown.is_empty() {
-        return Err(Problem::invalid(unknown));
-    }
     request.path = operation.path_values(&request.segments);
-    (operation.handler)(app, &request).await
+    if unknown.is_empty() {
+        return (operation.handler)(app, &request).await;
+    }
+    // What else is wrong is told too: a call that only reads may be made to find out.
+    let others = match operation.method {
+        "GET" => (operation.handler)(app, &request).await.err().filter(Problem::is_of_fields),
+        _ => operation.wrong_values(&request),
+    };
+    Err(Problem::merged([Problem::invalid(unknown)].into_iter().chain(others)))
 }
 
 /// The path is there, not for this method.

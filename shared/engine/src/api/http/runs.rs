@@ -3,6 +3,7 @@
 use belfry_core::id::RunId;
 use belfry_core::run::Status;
 use belfry_core::run::feedback::Feedback;
+use belfry_core::workflow::EVERYBODY;
 
 use super::answer::Answer;
 use super::input::{
@@ -42,18 +43,23 @@ pub(super) async fn across(app: &App, request: &Request) -> Routed {
     let cursor = request
         .query("cursor")
         .map(|text| text.parse::<RunId>().map_err(|_| Problem::field("cursor", "is not a cursor")));
-    let (status, from, to, workflow_id, limit, cursor) = (
+    let owner = match request.query("user_id") {
+        Some(EVERYBODY) => Err(Problem::field("user_id", "must be one user here")),
+        owner => Ok(owner.unwrap_or(&caller.sub).to_owned()),
+    };
+    let (status, from, to, workflow_id, limit, cursor, owner) = (
         choice::<Status>(request, "status", "is not a run's status"),
         time(request, "from"),
         time(request, "to"),
         request.query("workflow_id").map(|id| named("workflow_id", id)).transpose(),
         limit(request),
         cursor.transpose(),
+        owner,
     )
         .all()?;
     let external_run_id = request.query("external_run_id").map(str::to_owned);
     let wanted = Wanted {
-        owner: request.query("user_id").unwrap_or(&caller.sub).to_owned(),
+        owner,
         workflow_id,
         tag: request.query("tag").map(str::to_owned),
         filter: RunFilter { status, external_run_id, from, to },

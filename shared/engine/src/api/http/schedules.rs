@@ -89,26 +89,27 @@ pub(super) async fn get(app: &App, request: &Request) -> Routed {
 }
 
 pub(super) async fn put(app: &App, request: &Request) -> Routed {
-    let body = request.json()?;
     let id = named("schedule_id", request.path("schedule_id"));
-    replace(app, request, &with_definition(app, request, id, &body)?, &body).await
+    Ok(replace(app, request, id, &request.json()?).await?.answer())
 }
 
-/// The name of a schedule. If it is wrong, what is wrong with the definition is told too.
-fn with_definition(
+/// What a request says beside its body. If that is wrong, what is wrong with the definition is told
+/// too.
+fn with_definition<T>(
     app: &App,
     request: &Request,
-    id: Result<ScheduleId, Problem>,
+    beside: Result<T, Problem>,
     body: &Value,
-) -> Result<ScheduleId, Problem> {
-    let Err(problem) = id else { return id };
+) -> Result<T, Problem> {
+    let Err(problem) = beside else { return beside };
     let any = ScheduleId::derived_from(&request.request_id);
     let definition = read(app, request.caller()?, body, &any).err().map(Problem::from);
     Err(Problem::merged([problem].into_iter().chain(definition)))
 }
 
 pub(super) async fn patch(app: &App, request: &Request) -> Routed {
-    change(app, request, &known_schedule(request)?, &request.json()?).await
+    let (id, body) = (known_schedule(request)?, request.json()?);
+    Ok(change(app, request, &id, &body, Ok(())).await?.answer())
 }
 
 pub(super) async fn delete(app: &App, request: &Request) -> Routed {
@@ -145,34 +146,71 @@ pub(super) async fn resume(app: &App, request: &Request) -> Routed {
     Ok(saved(&pause::resume(app, caller, &id, catchup, if_match).await?))
 }
 
-/// Makes a schedule or replaces its definition, or says what that would do.
-pub(super) async fn replace(app: &App, request: &Request, id: &ScheduleId, body: &Value) -> Routed {
-    let caller = request.caller()?;
-    let (seen, dry_run) = (request.if_match_or_none(), flag(request, "dry_run")).all()?;
-    if dry_run {
-        let diff = diff_put(app, caller, id, body, seen).await;
-        return Ok(Answer::json(200, &diff.map_err(|refusal| existing(refusal, seen))?));
+/// What a save did, or what it would do.
+pub(super) enum Done {
+    Saved(Saving),
+    Previewed(Answer),
+}
+
+impl Done {
+    fn answer(self) -> Answer {
+        match self {
+            Done::Saved(saving) => saved(&saving),
+            Done::Previewed(answer) => answer,
+        }
     }
-    let saving = save::put(app, caller, id, body, seen).await;
-    Ok(saved(&saving.map_err(|refusal| existing(refusal, seen))?))
+}
+
+/// Makes a schedule or replaces its definition, or says what that would do.
+pub(super) async fn replace(
+    app: &App,
+    request: &Request,
+    id: Result<ScheduleId, Problem>,
+    body: &Value,
+) -> Result<Done, Problem> {
+    let caller = request.caller()?;
+    let beside = (id, request.if_match_or_none(), flag(request, "dry_run")).all();
+    let (id, seen, dry_run) = with_definition(app, request, beside, body)?;
+    if dry_run {
+        let diff = diff_put(app, caller, &id, body, seen).await;
+        let diff = diff.map_err(|refusal| existing(refusal, seen))?;
+        return Ok(Done::Previewed(Answer::json(200, &diff)));
+    }
+    let saving = save::put(app, caller, &id, body, seen).await;
+    Ok(Done::Saved(saving.map_err(|refusal| existing(refusal, seen))?))
 }
 
 /// The problem of a refused save; `seen` is 0 if the caller wanted to make a new schedule.
 fn existing(refusal: Refusal, seen: Option<u64>) -> Problem {
     match refusal {
-        Refusal::Stale { .. } if seen == Some(0) => Problem::exists(),
+        Refusal::Stale { .. } if seen == Some(0) => Problem::exists("schedule"),
         refusal => refusal.into(),
     }
 }
 
-/// Changes fields of a schedule, or says what that would do.
-pub(super) async fn change(app: &App, request: &Request, id: &ScheduleId, body: &Value) -> Routed {
+/// Changes fields of a schedule, or says what that would do. `body` agrees with the path or not.
+pub(super) async fn change(
+    app: &App,
+    request: &Request,
+    id: &ScheduleId,
+    body: &Value,
+    agrees: Result<(), Problem>,
+) -> Result<Done, Problem> {
     let caller = request.caller()?;
-    let (if_match, dry_run) = (request.if_match(), flag(request, "dry_run")).all()?;
+    let beside = (request.if_match(), flag(request, "dry_run"), agrees).all();
+    let (if_match, dry_run, ()) = match beside {
+        Ok(beside) => beside,
+        // What is wrong with the patch is told too.
+        Err(problem) => {
+            let patch = diff_patch(app, caller, id, body, None).await.err().map(Problem::from);
+            return Err(Problem::merged([problem].into_iter().chain(patch)));
+        }
+    };
     if dry_run {
-        return Ok(Answer::json(200, &diff_patch(app, caller, id, body, if_match).await?));
+        let diff = diff_patch(app, caller, id, body, if_match).await?;
+        return Ok(Done::Previewed(Answer::json(200, &diff)));
     }
-    Ok(saved(&save::patch(app, caller, id, body, if_match).await?))
+    Ok(Done::Saved(save::patch(app, caller, id, body, if_match).await?))
 }
 
 /// Deletes a schedule, however its path names it.

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::answer::Answer;
 use super::input::only;
 use super::openapi::requests::VALIDATE;
-use super::problem::Routed;
+use super::problem::{Problem, Routed};
 use super::request::Request;
 use super::timezones::local_text;
 use crate::app::App;
@@ -45,9 +45,13 @@ pub(crate) struct Validation {
 
 pub(super) async fn validate(app: &App, request: &Request) -> Routed {
     let body = request.small_object()?;
-    only(&body, &VALIDATE)?;
     let now = app.now();
-    let answer = match read(&body, &app.settings.house, now) {
+    let read = read(&body, &app.settings.house, now);
+    if let Err(unknown) = only(&body, &VALIDATE) {
+        let others = read.err().map(Problem::invalid);
+        return Err(Problem::merged([unknown].into_iter().chain(others)));
+    }
+    let answer = match read {
         Ok(question) => question.answer(now),
         Err(errors) => Validation {
             valid: false,
@@ -123,6 +127,10 @@ impl<'a> Form<'a> {
             Some(_) => "cron_expr",
             None => "cron_expression",
         };
+        let is_in = |name: &str| self.body.get(name).is_some();
+        if is_in("cron_expr") && is_in("cron_expression") {
+            return self.wrong("cron_expression", "says again what cron_expr says");
+        }
         if self.given(field).is_none() {
             self.errors.push(Invalid::required("cron_expr"));
             return None;

@@ -47,7 +47,11 @@ pub(super) async fn publish(app: &App, request: &Request) -> Routed {
     let caller = request.caller()?;
     let number = version(request.path("version"))
         .ok_or_else(|| Problem::field("version", "must be a whole number from 1"));
-    let (id, number) = (named("workflow_id", request.path("workflow_id")), number).all()?;
+    let (id, number, is_new) =
+        (named("workflow_id", request.path("workflow_id")), number, request.is_new()).all()?;
     let (new, workflow) = workflows::publish(app, caller, &id, number, &request.json()?).await?;
+    if is_new && !new {
+        return Err(Problem::exists("workflow version"));
+    }
     Ok(Answer::json(if new { 201 } else { 200 }, &workflow))
 }

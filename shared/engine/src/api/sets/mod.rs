@@ -48,30 +48,22 @@ pub(super) struct Version<'a> {
     pub(super) refused: Option<String>,
 }
 
-/// Changes a set of the caller to what `body` declares, or says what that would change. A step that
+/// Changes a set of the caller to what is declared, or says what that would change. A step that
 /// fails does not stop the others; the answer has the outcome of each.
 pub(crate) async fn apply(
     app: &App,
     caller: &Caller,
     set: &SetName,
-    body: &Value,
+    declaration: &Declaration,
     wish: Wish,
 ) -> Result<SetPlan, Refusal> {
-    let house = &app.settings.house;
-    let declaration = match (Declaration::parse(body, set, house), other_owners(caller, body)) {
-        (Ok(declaration), others) if others.is_empty() => declaration,
-        (declaration, others) => {
-            let problems = declaration.err().into_iter().flatten();
-            return Err(Refusal::Invalid(problems.chain(others).collect()));
-        }
-    };
     let members: BTreeSet<_> = ids_of(app, caller, set).await?;
     let afters =
         declaration.schedules.iter().flat_map(|d| d.definition.options.after_schedule_id.clone());
     let names = declaration.schedules.iter().map(|d| d.schedule_id.clone());
     let found = found(app, names.chain(afters).chain(members.iter().cloned())).await?;
-    let workflows = workflows(app, caller, &declaration).await?;
-    let versions = versions(app, caller, &declaration, &found, &workflows).await?;
+    let workflows = workflows(app, caller, declaration).await?;
+    let versions = versions(app, caller, declaration, &found, &workflows).await?;
     let scene = Scene {
         caller: &caller.sub,
         set,
@@ -81,13 +73,13 @@ pub(crate) async fn apply(
         prune: wish.prune,
         now: app.now(),
     };
-    let items = plan::plan(&declaration, &scene);
+    let items = plan::plan(declaration, &scene);
     let deletes = items.iter().filter(|item| item.action == Action::Delete).count();
     let guard = plan::guard(members.len(), deletes, wish.allow_delete);
     let (published, outcomes) = match (wish.dry_run, &guard) {
         (true, _) => (Vec::new(), Vec::new()),
         (false, Some(why)) => return Err(Refusal::Conflict(why.clone())),
-        (false, None) => carry_out(app, caller, set, &declaration, &workflows, &items).await,
+        (false, None) => carry_out(app, caller, set, declaration, &workflows, &items).await,
     };
     let schedules = items.iter().enumerate();
     let workflows = workflows.iter().enumerate();
@@ -102,6 +94,23 @@ pub(crate) async fn apply(
         workflows: workflows.map(|(n, version)| version.told(n, published.get(n))).collect(),
         schedules: schedules.map(|(n, item)| told(item.view(), outcomes.get(n))).collect(),
     })
+}
+
+/// The declaration that a body is.
+pub(crate) fn read(
+    app: &App,
+    caller: &Caller,
+    set: &SetName,
+    body: &Value,
+) -> Result<Declaration, Refusal> {
+    let declaration = Declaration::parse(body, set, &app.settings.house);
+    match (declaration, other_owners(caller, body)) {
+        (Ok(declaration), others) if others.is_empty() => Ok(declaration),
+        (declaration, others) => {
+            let problems = declaration.err().into_iter().flatten();
+            Err(Refusal::Invalid(problems.chain(others).collect()))
+        }
+    }
 }
 
 /// The elements of a declaration that name another owner: what a set has belongs to its caller.

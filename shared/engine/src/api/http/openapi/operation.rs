@@ -5,7 +5,8 @@ use futures::future::BoxFuture;
 use super::derived::Shape;
 use super::kind::Kind::{self, Name, Notation, Whole};
 use crate::api::http::gate::Gate;
-use crate::api::http::problem::Routed;
+use crate::api::http::input::{flag, number};
+use crate::api::http::problem::{Problem, Routed};
 use crate::api::http::request::Request;
 
 use crate::app::App;
@@ -111,6 +112,19 @@ impl Operation {
     /// Whether its query may have a parameter of this name.
     pub(crate) fn takes(&self, name: &str) -> bool {
         self.query.iter().any(|parameter| parameter.name == name)
+    }
+
+    /// What is wrong with the flags and numbers of a query, if something is.
+    pub(in crate::api::http) fn wrong_values(&self, request: &Request) -> Option<Problem> {
+        let wrong = |parameter: &Parameter| match parameter.kind {
+            Kind::Flag => flag(request, parameter.name).err(),
+            Whole(from, to) => {
+                number(request, parameter.name, from as usize..=to as usize, 0).err()
+            }
+            _ => None,
+        };
+        let problems: Vec<_> = self.query.iter().filter_map(wrong).collect();
+        (!problems.is_empty()).then(|| Problem::merged(problems))
     }
 
     /// Every status it may answer with instead of success.

@@ -119,6 +119,8 @@ const NEW_OR_SEEN: &[Parameter] = &[
     IF_MATCH[0],
     parameter("If-None-Match", Word(&["*"]), "Refuse the call if the schedule exists."),
 ];
+const NEW: &[Parameter] =
+    &[parameter("If-None-Match", Word(&["*"]), "Refuse the call if the version exists.")];
 const KEY: &[Parameter] = &[parameter(
     "Idempotency-Key",
     Notation("idempotency-key"),
@@ -285,7 +287,7 @@ pub const OPERATIONS: &[Operation] = &[
         to!(ledger::changes), &[(200, Some(of::<Page<ChangeView>>))])
         .query(PAGED),
 
-    get("/stats", "stats", "Count schedules and their newest runs", to!(counts::stats),
+    get("/stats", "stats", "Count schedules and the runs of their whole life", to!(counts::stats),
         &[(200, Some(of::<Overall>))])
         .query(&[USER]),
     get("/overview", "overview", "Show the coming day, drift and failures", to!(counts::overview),
@@ -314,7 +316,7 @@ pub const OPERATIONS: &[Operation] = &[
     get(VERSION, "get_version", "Get a workflow version", to!(workflows::get), ONE_VERSION),
     get(VERSION, "put_version", "Publish a workflow version", to!(workflows::publish),
         &[(200, Some(of::<WorkflowView>)), (201, Some(of::<WorkflowView>))])
-        .by("PUT").writes().given(requests::WORKFLOW_VERSION.name).refuses(CONFLICT),
+        .by("PUT").writes().given(requests::WORKFLOW_VERSION.name).headers(NEW).refuses(STALE),
     get(VERSION, "delete_version", "Delete a workflow version", to!(workflows::delete), GONE)
         .by("DELETE").writes().query(&[FORCE]).refuses(CONFLICT),
     get(TRIGGER, "get_trigger_schedule", "Get the schedule of a trigger node",

@@ -73,7 +73,11 @@ pub(in crate::api::http) const BACKFILL: Table = Table {
             Flag,
             "Whether fires that ran at their time or in another backfill run again.",
         ),
-        optional("payload", Any, "Payload in place of the schedule's, up to 262144 bytes."),
+        sometimes(
+            "payload",
+            Any,
+            "Payload in place of the schedule's, up to 262144 bytes; `null` is one too.",
+        ),
         optional("name", Text, "Tells backfills of the same range apart; cut to 300 bytes."),
     ],
 };

@@ -147,7 +147,8 @@ impl Input {
             }
             Absent::RequiredWithout(_) => format!("{}; {}", field.about, absent.text()),
             // A set declares whether its schedules are paused only if it says so.
-            _ if self.name == "DeclaredSchedule" && field.name == "paused" => {
+            // So does a replacement.
+            _ if self.name != "NewSchedule" && field.name == "paused" => {
                 format!("{}; left as it is if not given", field.about)
             }
             _ => format!("{}; default: {}", field.about, absent.text()),
