@@ -97,6 +97,28 @@ test("an edit shows its diff before it is saved, and loses to a newer one", LIMI
   }),
 );
 
+test("whole numbers of any size in a payload survive an edit", LIMIT, () =>
+  withSystem(async (system) => {
+    await system.call("PUT", "/schedules/big", { workflow_id: "demo", cron_expr: "0 9 * * *" });
+    const big = "123456789012345678901234567890";
+    await inConsole(system, async ({ page, go }) => {
+      const save = async (name) => {
+        await page.getByLabel("Name", { exact: true }).fill(name);
+        await page.getByRole("button", { name: "Review and save" }).click();
+        await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+        await page.getByRole("heading", { name, level: 1 }).waitFor();
+      };
+      await go("#/schedules/big/edit");
+      await page.locator("#f-payload").fill(`{"big": ${big}}`);
+      await save("Once");
+      await go("#/schedules/big/edit");
+      await save("Twice");
+      await go("#/schedules/big/edit");
+      assert.ok((await page.locator("#f-payload").inputValue()).includes(`"big": ${big}`));
+    });
+  }),
+);
+
 test("a schedule that only follows another can be opened, edited and saved", LIMIT, () =>
   withSystem(async (system) => {
     await system.call("PUT", "/schedules/first", { workflow_id: "demo", cron_expr: "0 9 * * *" });

@@ -1,5 +1,6 @@
 // The API: every call the console makes. The console has no API of its own; curl can do the same.
 
+import { readJson } from "./numbers.js";
 import { token } from "./session.js";
 
 /** `/api/v1` beside the console, behind the name of the stage if there is one. */
@@ -101,7 +102,7 @@ export const api = {
 
 function parse(text) {
   try {
-    return text ? JSON.parse(text) : null;
+    return text ? readJson(text) : null;
   } catch {
     return null;
   }

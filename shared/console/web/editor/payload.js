@@ -1,6 +1,7 @@
 // The sheet of the payload: JSON that every run receives, checked while it is typed.
 
 import { h } from "../dom.js";
+import { readJson } from "../numbers.js";
 import { sheet } from "../parts/sheet.js";
 import { named } from "./fields.js";
 
@@ -23,7 +24,7 @@ export function payloadEditor(draft) {
   function judge() {
     const text = area.value.trim() || "{}";
     try {
-      draft.values.payload = JSON.parse(text);
+      draft.values.payload = readJson(text);
       good = true;
       complain();
     } catch (problem) {
@@ -32,7 +33,7 @@ export function payloadEditor(draft) {
     }
   }
   function tidy() {
-    if (good) area.value = JSON.stringify(JSON.parse(area.value.trim() || "{}"), null, 2);
+    if (good) area.value = JSON.stringify(readJson(area.value.trim() || "{}"), null, 2);
   }
   const button = h("button", { class: "button slim", type: "button", onclick: tidy }, "Tidy");
   const element = sheet(
