@@ -151,6 +151,22 @@ fn json_of_another_shape_is_not_an_answer() {
         let (code, _, err) = server.run(&["schedules", "delete", "s"]);
         assert_eq!((code, err.contains("not an answer of the API")), (Some(1), true), "{err}");
     }
+    // An empty list that does not say whether it goes on.
+    let server = Server::always("200 OK", "application/json", r#"{"items": []}"#);
+    for words in [
+        &["schedules", "list"][..],
+        &["schedules", "changes", "s"],
+        &["runs", "list", "s"],
+        &["workflows", "list"],
+        &["workflows", "list", "w"],
+    ] {
+        let (code, out, err) = server.run(words);
+        assert_eq!((code, out.as_str()), (Some(1), ""), "{words:?}");
+        assert!(err.contains("next_cursor"), "{words:?}: {err}");
+        // No list has no items on purpose.
+        let (code, _, err) = server.run(&[words, &["--limit", "0"]].concat());
+        assert_eq!(code, Some(2), "{words:?}: {err}");
+    }
     // A list whose items are something else.
     let body = r#"{"items": [{"id": 1}], "next_cursor": null}"#;
     let server = Server::always("200 OK", "application/json", body);
@@ -164,6 +180,9 @@ fn no_content_is_an_answer_only_to_a_deletion() {
     let server = Server::always("204 No Content", "", "");
     all_fail(&server, "answered 204 and no content", &["schedules", "delete"]);
     assert_eq!(server.run(&["schedules", "delete", "s"]).0, Some(0));
+    let (code, out, _) = server.run(&["schedules", "delete", "s", "--json"]);
+    let told: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, told), (Some(0), json!({"deleted": "s"})));
 }
 
 #[test]

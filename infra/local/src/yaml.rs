@@ -277,19 +277,30 @@ fn number(text: &str, digits: &str) -> Option<Number> {
     if let Some(octal) = text.strip_prefix("0o") {
         return u64::from_str_radix(octal, 8).ok().map(Number::from);
     }
+    // JSON's own notation is kept as it is written, whatever its size and precision.
     let text = text.strip_prefix('+').unwrap_or(text);
-    if digits.chars().all(|c| c.is_ascii_digit()) {
-        return text
-            .parse::<i64>()
-            .map(Number::from)
-            .or_else(|_| text.parse::<u64>().map(Number::from))
-            .ok();
+    if let Ok(number) = text.parse() {
+        return Some(number);
     }
     let is_float = |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '-' | '+');
     if !digits.chars().all(is_float) {
         return None;
     }
-    text.parse::<f64>().ok().and_then(Number::from_f64)
+    // What only YAML takes for a number, such as 007, .5 and 1.
+    let (whole, rest) = match digits.find(|c: char| !c.is_ascii_digit()) {
+        Some(end) => digits.split_at(end),
+        None => (digits, ""),
+    };
+    let whole = match whole.trim_start_matches('0') {
+        "" => "0",
+        whole => whole,
+    };
+    let rest = match rest.strip_prefix('.') {
+        Some(after) if !after.starts_with(|c: char| c.is_ascii_digit()) => after,
+        _ => rest,
+    };
+    let sign = if text.starts_with('-') { "-" } else { "" };
+    format!("{sign}{whole}{rest}").parse().ok()
 }
 
 #[cfg(test)]
@@ -312,6 +323,30 @@ mod tests {
         }]});
         assert_eq!(value(yaml), json);
         assert_eq!(value(&json.to_string()), json);
+    }
+
+    #[test]
+    fn numbers_stay_as_they_are_written() {
+        for number in
+            ["123456789012345678901234567890", "-98765432109876543210", "1.10", "-0.50", "1e+400"]
+        {
+            assert_eq!(value(number).to_string(), number);
+            assert!(value(number).is_number(), "{number}");
+        }
+        for (yaml, json) in [
+            ("+7", "7"),
+            ("007", "7"),
+            ("00", "0"),
+            (".5", "0.5"),
+            ("1.", "1"),
+            ("-.5e3", "-0.5e+3"),
+            ("1.e2", "1e+2"),
+        ] {
+            assert_eq!(value(yaml).to_string(), json, "{yaml}");
+        }
+        for text in ["1-2", "1.2.3", "10.0.0.1", "2026-01-01", "1e", "."] {
+            assert_eq!(value(text), json!(text));
+        }
     }
 
     #[track_caller]

@@ -262,11 +262,18 @@ impl<T> Listing<T> {
     }
 }
 
+/// Reads the most items that a list is to bring.
+pub(crate) fn most(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|most| *most > 0).ok_or_else(|| "must be a number from 1".to_owned())
+}
+
 /// A page of a list. The lists of the API call their items `items`, or by their name.
 #[derive(Deserialize)]
 struct Page {
     #[serde(alias = "workflows")]
     items: Vec<Value>,
+    /// Every page of the API says whether there is another one: without the field it is none.
+    #[serde(deserialize_with = "Option::deserialize")]
     next_cursor: Option<String>,
 }
 
@@ -366,6 +373,8 @@ mod tests {
     fn an_answer_with_fields_of_a_newer_api_is_read() {
         let answer = json!({"items": [1], "next_cursor": null, "total": 1});
         assert!(matches!(read::<Page>(&answer), Ok(page) if page.items == [1]));
-        assert!(matches!(read::<Page>(&json!({"items": 1})), Err(Failure::Broken(_))));
+        for other in [json!({"items": 1, "next_cursor": null}), json!({"items": []})] {
+            assert!(matches!(read::<Page>(&other), Err(Failure::Broken(_))), "{other}");
+        }
     }
 }

@@ -11,7 +11,7 @@ use clap::Args;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::client::{Answer, Api, Done, With};
+use super::client::{Answer, Api, Done, With, most};
 use super::table::{print, print_fields, shown};
 use super::{json_text, print_json};
 
@@ -73,7 +73,7 @@ pub(super) struct Changes {
     /// Id of the schedule
     schedule_id: String,
     /// Maximum number of changes; all if not given
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = most)]
     limit: Option<usize>,
 }
 

@@ -10,7 +10,7 @@ use belfry_core::run::view::RunView;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use super::client::{Answer, Api, Connection, Done, Listing};
+use super::client::{Answer, Api, Connection, Done, Listing, most};
 use super::print_json;
 use super::table::{plain, print, print_fields, shown};
 
@@ -39,7 +39,7 @@ enum Command {
         #[arg(long, value_name = "TIME")]
         to: Option<String>,
         /// Maximum number of runs
-        #[arg(long, value_name = "N", default_value_t = 20)]
+        #[arg(long, value_name = "N", value_parser = most, default_value_t = 20)]
         limit: usize,
     },
     /// Show a run

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::bulk::Bulk;
-use super::client::{Answer, Api, Connection, Done, With};
+use super::client::{Answer, Api, Connection, Done, With, most};
 use super::definition::{Create, Edit, words_of};
 use super::history::{Backfill, Backfills, Changes, Ledger};
 use super::table::{plain, print, print_fields, shown};
@@ -100,7 +100,7 @@ struct List {
     #[arg(long, value_name = "USER")]
     user: Option<String>,
     /// Maximum number of schedules; all if not given
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = most)]
     limit: Option<usize>,
 }
 
@@ -192,8 +192,9 @@ async fn control(api: Api, command: Command) -> Done {
         }
         Command::Delete { schedule_id } => {
             api.delete(&["schedules", &schedule_id]).await?;
-            if !api.json {
-                print_fields(&[("deleted", schedule_id)])?;
+            match api.json {
+                true => print_json(&json!({"deleted": schedule_id}))?,
+                false => print_fields(&[("deleted", schedule_id)])?,
             }
         }
         // `run` handles the others.

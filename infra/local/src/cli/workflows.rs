@@ -10,7 +10,7 @@ use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::client::{Answer, Api, Connection, Done, With};
+use super::client::{Answer, Api, Connection, Done, With, most};
 use super::table::{print, print_fields, shown};
 use super::{fail, json_text, print_json, read_json};
 
@@ -30,7 +30,7 @@ enum Command {
         /// Id of a workflow, to list its versions
         workflow_id: Option<String>,
         /// Maximum number of lines; all if not given
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", value_parser = most)]
         limit: Option<usize>,
     },
     /// Show a version of a workflow

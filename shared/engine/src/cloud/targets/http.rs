@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use belfry_core::encoding::cut;
 use belfry_core::instant::Instant;
+use belfry_core::run::Status;
 use belfry_core::run::attempts::retry_after;
-use belfry_core::run::feedback::meaning;
-use belfry_core::run::{MAX_RESULT, Status};
+use belfry_core::run::feedback::{fits, meaning};
 use hmac::{Hmac, KeyInit, Mac};
 use reqwest::header::RETRY_AFTER;
 use reqwest::{Response, StatusCode};
@@ -194,7 +194,7 @@ fn accepted(text: &str) -> Result<Accepted, Refused> {
     Ok(Accepted {
         external_run_id,
         status,
-        result: fields.remove("result").filter(|result| result.to_string().len() <= MAX_RESULT),
+        result: fields.remove("result").filter(fits),
         error: string(fields.remove("error")),
     })
 }
@@ -376,6 +376,12 @@ mod tests {
         ] {
             let refused = accepted(text).unwrap_err();
             assert!(!refused.retryable && refused.message.contains(said), "{refused}");
+        }
+        // A result that no record can keep is left out.
+        for (levels, is_kept) in [(64, true), (65, false)] {
+            let nested = "[".repeat(levels) + &"]".repeat(levels);
+            let answer = accepted(&format!(r#"{{"result": {nested}}}"#)).unwrap();
+            assert_eq!(answer.result.is_some(), is_kept, "{levels}");
         }
         let deep = format!(r#"{{"status": "failed", "trace": {}"#, "[".repeat(500));
         assert!(accepted(&deep).unwrap_err().retryable);

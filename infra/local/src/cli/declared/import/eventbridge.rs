@@ -5,7 +5,7 @@ use belfry_core::cron::Cron;
 use belfry_local::yaml::{self, Place};
 use serde_json::{Value, json};
 
-use super::{Imported, template};
+use super::{Imported, template, unique};
 
 /// How to read schedules of EventBridge.
 pub(super) struct Wish {
@@ -207,14 +207,15 @@ fn workflow(imported: &mut Imported, target: &Value, kind: &Value) -> String {
         return known.to_owned();
     }
     let arn = target["Arn"].as_str().unwrap_or_default();
-    let title = arn.rsplit([':', '/']).next().unwrap_or_default().to_owned();
+    // Behind the name of a function there may be an alias or a version.
+    let title = match arn.split_once(":function:") {
+        Some((_, function)) => function.split(':').next(),
+        None => arn.rsplit([':', '/']).next(),
+    };
     // Workflow ids are a namespace of their own: a schedule may have the same id.
-    let taken = |name: &str| imported.workflows.iter().any(|w| w["workflow_id"] == name);
-    let id = (1..)
-        .map(|number| if number == 1 { title.clone() } else { format!("{title}-{number}") })
-        .map(|name| name.chars().take(64).collect::<String>())
-        .find(|name| !taken(name))
-        .unwrap_or_default();
+    let ids = imported.workflows.iter().filter_map(|workflow| workflow["workflow_id"].as_str());
+    let mut taken = ids.map(str::to_owned).collect();
+    let id = unique(title.unwrap_or_default(), &mut taken);
     imported.workflows.push(json!({"workflow_id": id, "version": 1, "target": kind}));
     id
 }
@@ -236,6 +237,8 @@ fn payload(imported: &mut Imported, name: &str, target: &Value) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use belfry_core::id::WorkflowId;
+
     use super::*;
 
     fn wish() -> Wish {
@@ -310,6 +313,34 @@ Resources:
             assert!(warned(text), "{text}: {:#?}", imported.warnings);
         }
         assert_eq!(imported.left_out, 1);
+    }
+
+    #[test]
+    fn a_workflow_has_a_valid_id_after_its_target() {
+        let long = format!("arn:aws:states:eu-west-1:1:stateMachine:{}", "x".repeat(80));
+        let function = "arn:aws:lambda:eu-west-1:1:function:report";
+        let arns = [
+            function.to_owned(),
+            format!("{function}:live"),
+            format!("{function}:$LATEST"),
+            "arn:aws:sqs:eu-west-1:1:jobs.fifo".to_owned(),
+            long.clone(),
+            format!("{long}y"),
+        ];
+        let schedules: Vec<_> = arns
+            .iter()
+            .map(|arn| {
+                json!({"Name": "s", "ScheduleExpression": "rate(1 day)", "Target": {"Arn": arn}})
+            })
+            .collect();
+        let imported = read(&json!(schedules).to_string(), &wish()).unwrap();
+        let ids: Vec<_> =
+            imported.workflows.iter().map(|w| w["workflow_id"].as_str().unwrap()).collect();
+        assert_eq!(ids[..4], ["report", "report-2", "report-3", "jobs.fifo"]);
+        assert_eq!((ids[4].len(), ids[5].len()), (56, 58));
+        for id in ids {
+            assert!(id.parse::<WorkflowId>().is_ok(), "{id}");
+        }
     }
 
     #[test]

@@ -97,22 +97,26 @@ impl Imported {
         self.warn(place, &format!("{message}; left out"));
     }
 
-    /// A unique id for a schedule or a workflow, similar to `wanted`.
+    /// A unique id for a schedule, similar to `wanted`.
     fn name(&mut self, wanted: &str) -> String {
-        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-        let plain: String =
-            wanted.chars().map(|c| if allowed(c) { c } else { '-' }).take(56).collect();
-        let plain = plain.trim_matches(['-', '.', '_']);
-        let plain = if plain.is_empty() { "job" } else { plain };
-        let mut name = plain.to_owned();
-        for number in 2.. {
-            if self.names.insert(name.clone()) {
-                break;
-            }
-            name = format!("{plain}-{number}");
-        }
-        name
+        unique(wanted, &mut self.names)
     }
+}
+
+/// A valid id that is not taken, similar to `wanted`. It is taken from then on.
+fn unique(wanted: &str, taken: &mut BTreeSet<String>) -> String {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let plain: String = wanted.chars().map(|c| if allowed(c) { c } else { '-' }).take(56).collect();
+    let plain = plain.trim_matches(['-', '.', '_']);
+    let plain = if plain.is_empty() { "job" } else { plain };
+    let mut name = plain.to_owned();
+    for number in 2.. {
+        if taken.insert(name.clone()) {
+            break;
+        }
+        name = format!("{plain}-{number}");
+    }
+    name
 }
 
 type Reader = Box<dyn Fn(&str) -> Result<Imported, String>>;
