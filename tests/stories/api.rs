@@ -193,6 +193,8 @@ async fn validation_explains_an_expression_or_its_problems() {
     let mut fields = names(&answer);
     fields.sort_unstable();
     assert_eq!(fields, ["count", "cron_expr", "timezone"]);
+    let plain = world.ok("POST", "/schedules/validate", &json!({"cron_expr": "0 9 * * *"})).await;
+    assert_eq!(plain["next_executions"].as_array().unwrap().len(), 5, "unless asked otherwise");
     let foot_gun = json!({"cron_expr": "* * */4 * * *"});
     let answer = world.ok("POST", "/schedules/validate", &foot_gun).await;
     assert!(!answer["warnings"].as_array().unwrap().is_empty());

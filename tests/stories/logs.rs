@@ -1,4 +1,5 @@
-//! Logs: what the functions write holds no payload, whatever goes wrong and at every level.
+//! Logs: a decision about a run is there with its reason, and no payload is, whatever goes wrong and at
+//! every level.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -68,6 +69,41 @@ async fn no_payload_is_in_a_log_line() {
     assert!(about("hand-over dropped") >= 3, "{lines}");
     let told: Vec<_> = lines.lines().filter(|line| line.contains(SECRET)).collect();
     assert_eq!(told, Vec::<&str>::new());
+}
+
+/// On one thread, as above.
+#[tokio::test]
+async fn a_decision_about_a_run_is_logged_with_the_run_and_the_reason() {
+    let lines = Lines::default();
+    let writer = lines.clone();
+    let _second = tracing::Dispatch::new(tracing::subscriber::NoSubscriber::default());
+    let _guard = tracing::subscriber::set_default(log::to(move || writer.clone(), "info"));
+    let world = World::new().await;
+    world.executor.answers(|launch| match launch.run_id.starts_with("gone") {
+        true => (404, String::new()),
+        false => (200, String::new()),
+    });
+    let target = json!({"kind": "http", "url": world.executor.url});
+    world.workflow("t", &json!({"target": target, "completion": "tracked"})).await;
+    let tracked = json!({"workflow_id": "t", "overlap_policy": "skip"});
+    world.schedule("busy", "0 */10 * * * *", &tracked).await;
+    world.schedule("gone", "0 10 0 * * *", &json!({})).await;
+    world.pass(Duration::minutes(21)).await;
+    world.schedule("late", "0 22 0 * * *", &json!({})).await;
+    world.tick().await;
+    world.time.set(world.now() + Duration::hours(3));
+    world.deliver().await;
+    let lines = String::from_utf8(std::mem::take(&mut *lines.0.lock().unwrap())).unwrap();
+    for (run, texts) in [
+        ("busy@2026-01-01T00:10:00Z", ["run launched", "drift_ms"]),
+        ("busy@2026-01-01T00:20:00Z", ["run not launched", "Overlap"]),
+        ("gone@2026-01-01T00:10:00Z", ["run not launched", "LaunchFailed"]),
+        ("late@2026-01-01T00:22:00Z", ["run not launched", "Missed"]),
+    ] {
+        let tells =
+            |line: &&str| line.contains(run) && texts.iter().all(|text| line.contains(text));
+        assert_eq!(lines.lines().filter(tells).count(), 1, "{run}: {lines}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
