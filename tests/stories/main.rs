@@ -42,6 +42,7 @@ mod resource_example;
 mod resource_workflows;
 mod resources;
 mod restoring;
+mod reusing;
 mod rooms;
 mod scale;
 mod sets;

@@ -24,6 +24,9 @@ pub struct Sums {
     /// Runs planned before this time are in the sums, the others are not.
     #[serde(with = "instant::required")]
     pub until: Instant,
+    /// How often the sums of this id were written, for any owner.
+    #[serde(default)]
+    pub written: u64,
     /// The failures in a row at that time.
     #[serde(default)]
     pub in_a_row: u64,
@@ -36,7 +39,7 @@ impl Sums {
     /// The sums before the first run.
     pub fn of_nothing(owner: &str) -> Sums {
         let (until, counts) = (Instant::UNIX_EPOCH, Counts::default());
-        Sums { owner: owner.to_owned(), until, in_a_row: 0, counts }
+        Sums { owner: owner.to_owned(), until, written: 0, in_a_row: 0, counts }
     }
 
     /// The statistics of a whole life: of the runs in `sums`, and of `runs`, which are not in them,
@@ -62,7 +65,8 @@ impl Sums {
         late: Duration,
         now: Instant,
     ) -> Option<Sums> {
-        let open = runs.iter().find(|(_, run)| !run.status.is_terminal());
+        let is_open = |run: &Trace| run.owner == self.owner && !run.status.is_terminal();
+        let open = runs.iter().find(|(_, run)| is_open(run));
         // Of the second of the last record there may be more records.
         let last = if is_all { None } else { runs.last() };
         let bounds = [
@@ -76,13 +80,17 @@ impl Sums {
         let until = bounds.into_iter().flatten().min().map(instant::whole_second)?;
         let mut sums = Sums { until, ..self.clone() };
         let settled = runs.iter().take_while(|(id, _)| id.run_at < until);
-        let mut added = 0;
-        for (_, run) in settled.filter(|(_, run)| run.owner == self.owner) {
-            sums.counts.count(run);
-            sums.in_a_row = row_after(sums.in_a_row, run);
-            added += 1;
+        let mut passed = 0;
+        for (_, run) in settled {
+            // Runs that another owner had under this id are passed over, so that they are not read
+            // again and again.
+            if run.owner == self.owner {
+                sums.counts.count(run);
+                sums.in_a_row = row_after(sums.in_a_row, run);
+            }
+            passed += 1;
         }
-        (added > 0 && until > self.until).then_some(sums)
+        (passed > 0 && until > self.until).then_some(sums)
     }
 }
 
@@ -139,8 +147,16 @@ mod tests {
         let with = |runs: &[_]| sums.with(runs, true, &clock, Duration::zero(), now);
         assert_eq!(with(&[]), None);
         assert_eq!(with(&hourly()[3..]), None);
-        let bobs = hourly().into_iter().map(|(id, run)| (id, Trace { owner: "bob".into(), ..run }));
-        assert_eq!(with(&bobs.collect::<Vec<_>>()), None);
+    }
+
+    #[test]
+    fn runs_of_another_owner_are_passed_over_and_not_counted() {
+        let (sums, clock) = (Sums::of_nothing("bob"), clock("0 * * * *"));
+        let clock = Clock { next_run_at: Some(at("06:00:00")), ..clock };
+        let mut runs = hourly();
+        runs[4].1.owner = "bob".into();
+        let found = sums.with(&runs, true, &clock, Duration::zero(), at("05:30:00")).unwrap();
+        assert_eq!((found.until, found.counts.stats().total), (at("05:20:00"), 1));
     }
 
     #[test]

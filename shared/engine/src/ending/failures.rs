@@ -36,7 +36,9 @@ pub(crate) async fn after_failure(
     }
     let wanted =
         HistoryQuery { limit: MAX_RUNS_READ, to: Some(app.now()), ..HistoryQuery::default() };
-    let history = app.store.history(&clock.schedule_id, &wanted).await?;
+    let mut history = app.store.history(&clock.schedule_id, &wanted).await?;
+    // An id may have been another owner's before.
+    history.runs.retain(|run| run.owner == clock.owner);
     let streak = Streak::of(&history.runs, history.cursor.is_none());
     let failures = streak.len();
     let is_too_many = |limit: u32| failures >= limit as usize;

@@ -28,7 +28,7 @@ pub(crate) async fn life(app: &App, schedule: &Schedule, newest: usize) -> Resul
     if !life.gap {
         return Ok(life);
     }
-    add_up(app, schedule, life.sums).await?;
+    add_up(app, schedule).await?;
     read(app, &schedule.clock, newest).await
 }
 
@@ -60,20 +60,23 @@ pub(crate) async fn tidy(
     {
         return Ok(());
     }
-    add_up(app, schedule, life.sums.clone()).await
+    add_up(app, schedule).await
 }
 
-/// Adds runs to the sums of a schedule, oldest first, as many as a call may.
-async fn add_up(app: &App, schedule: &Schedule, sums: Option<Sums>) -> Result<(), Fault> {
+/// Adds runs to the sums of a schedule, oldest first, as many as a call may. The sums of an owner who
+/// had the id before are replaced.
+async fn add_up(app: &App, schedule: &Schedule) -> Result<(), Fault> {
     let clock = &schedule.clock;
     let (id, now) = (&clock.schedule_id, app.now());
     let late = late(app, schedule).await?;
-    let mut seen = sums;
+    let mut seen = app.store.sums(id).await?;
     for _ in 0..MAX_CHUNKS {
-        let old = seen.clone().unwrap_or_else(|| Sums::of_nothing(&clock.owner));
+        let own = seen.clone().filter(|sums| sums.owner == clock.owner);
+        let old = own.unwrap_or_else(|| Sums::of_nothing(&clock.owner));
         let runs = app.store.oldest_traces(id, old.until, CHUNK).await?;
         let is_all = runs.len() < CHUNK;
         let Some(new) = old.with(&runs, is_all, clock, late, now) else { break };
+        let new = Sums { written: seen.as_ref().map_or(0, |seen| seen.written) + 1, ..new };
         if !app.store.save_sums(id, seen.as_ref(), &new).await? || is_all {
             break;
         }

@@ -87,8 +87,9 @@ pub(super) const CLOCK_IS_ALIVE: &str =
 /// A schedule gets its first sums once.
 pub(super) const SUMS_ARE_NEW: &str = "attribute_not_exists(schedule_id)";
 
-/// Runs are added to the sums once: the sums end where they ended when the runs were read.
-pub(super) const SUMS_ARE_AS_READ: &str = "until = :until";
+/// Runs are added to the sums once: the sums are those that were read before the runs. Sums of an older
+/// release have no number.
+pub(super) const SUMS_ARE_AS_READ: &str = "written = :written OR attribute_not_exists(written)";
 
 /// A published version never changes.
 pub(super) const VERSION_IS_NEW: &str = "attribute_not_exists(workflow_id)";

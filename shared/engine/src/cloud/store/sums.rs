@@ -55,8 +55,8 @@ impl Store {
         found.map(read).transpose()
     }
 
-    /// Writes the sums of a schedule, if they still are as `seen`. Two functions that add the same
-    /// runs at once add them once.
+    /// Writes the sums of a schedule, if they still are as `seen`, whichever owner they are of. Two
+    /// functions that add the same runs at once add them once.
     pub async fn save_sums(
         &self,
         id: &ScheduleId,
@@ -71,8 +71,8 @@ impl Store {
         let (condition, given) = match seen {
             None => (conditions::SUMS_ARE_NEW, None),
             Some(seen) => {
-                let until = text(instant::text(seen.until));
-                (conditions::SUMS_ARE_AS_READ, Some((":until", until)))
+                let written = number(seen.written);
+                (conditions::SUMS_ARE_AS_READ, Some((":written", written)))
             }
         };
         Ok(self.put_if(&self.schedules, item, condition, given, &doing).await?.is_none())
