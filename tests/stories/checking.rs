@@ -2,6 +2,7 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use belfry_engine::app::App;
+use belfry_engine::cloud::store::CheckMark;
 use belfry_tests::World;
 use chrono::Duration;
 use serde_json::{Value, json};
@@ -43,6 +44,35 @@ async fn a_lost_fire_is_found_the_next_day_and_counted_once() {
     world.pass(Duration::hours(1)).await;
     let again = world.recover().await;
     assert_eq!(again["checked"]["schedules"], 0, "once a day");
+}
+
+#[tokio::test]
+async fn a_check_that_is_not_through_at_midnight_continues_and_leaves_no_day_out() {
+    let world = World::new().await;
+    for name in ["a", "b", "c"] {
+        world.schedule(name, "0 */6 * * *", &json!({})).await;
+    }
+    let first = world.now();
+    let checked = async || {
+        let report = world.recover().await;
+        (report["checked"]["schedules"].clone(), report["checked"]["unexplained"].clone())
+    };
+    // The fires that no tick came to are recorded as missed, until their records are lost.
+    world.pass_without_ticks(Duration::hours(25)).await;
+    world.tick().await;
+    lose_run(&world, "a", "2026-01-01T12:00:00Z").await;
+    // The check of the first day came to the first of the three.
+    let begun = CheckMark::begin(first - Duration::days(1), first);
+    let from = Some(("ann".to_owned(), world.id("a")));
+    world.app.store.move_check_mark(&CheckMark { from, ..begun }).await.unwrap();
+    assert_eq!(checked().await, (json!(2), json!(0)), "the other two, of the day before it began");
+    assert_eq!(checked().await, (json!(3), json!(1)), "the check of the second day");
+    assert_eq!(checked().await, (json!(0), json!(0)));
+    world.pass_without_ticks(Duration::hours(48)).await;
+    world.tick().await;
+    lose_run(&world, "b", "2026-01-02T12:00:00Z").await;
+    lose_run(&world, "b", "2026-01-03T12:00:00Z").await;
+    assert_eq!(checked().await, (json!(3), json!(2)), "two days at once");
 }
 
 #[tokio::test]

@@ -1,7 +1,8 @@
 //! The self-check: once a day it verifies every schedule's ledger of the day before, and every
 //! clock's place in the due index; it adds ended runs to the sums of their schedules, and counts the
-//! totals of owners with many schedules. Each call of recovery checks a part. Schedules that the
-//! calls of a day do not reach are not checked on that day.
+//! totals of owners with many schedules. Each call of recovery checks a part. If the calls of a day do
+//! not reach all schedules, those of the next day continue, and the next check verifies every day
+//! since this one began.
 
 use belfry_core::id::ScheduleId;
 use belfry_core::instant::Instant;
@@ -24,6 +25,8 @@ use crate::schedules::mend::mend;
 const MAX_CHECKED: usize = 500;
 /// Schedules checked concurrently.
 const CONCURRENCY: usize = 16;
+/// Days that one check verifies at most.
+const MAX_DAYS: i64 = 7;
 /// Unexplained fires of one schedule that are logged, at most.
 const LOGGED: usize = 5;
 /// Runs of each schedule whose drift is counted, at least, if there are as many.
@@ -36,7 +39,7 @@ const STORED_ABOVE: u64 = 200;
 pub(crate) struct Checked {
     /// Schedules checked.
     pub schedules: usize,
-    /// Fires of the day before without an explanation.
+    /// Fires of the verified days without an explanation.
     pub unexplained: usize,
     /// Clocks put back into the due index.
     pub repaired: usize,
@@ -52,20 +55,21 @@ struct Seen {
     repaired: bool,
 }
 
-/// Continues today's check.
+/// Continues the check, or begins one if that of an earlier day is done.
 pub(crate) async fn check(app: &App, now: Instant) -> Result<Checked, Fault> {
     let mut checked = Checked::default();
     let today = now.duration_trunc(Duration::days(1)).unwrap_or(now);
     let mark = match app.store.check_mark().await? {
-        Some(mark) if mark.day == today => mark,
-        _ => CheckMark::begin(today),
+        Some(mark) if !mark.done || mark.day == today => mark,
+        before => CheckMark::begin(first_day(before.as_ref(), today), today),
     };
     if mark.done {
         return Ok(checked);
     }
     let found = app.store.schedules_of_all(MAX_CHECKED, mark.from.as_ref()).await?;
     let rest = found.last().filter(|_| found.len() == MAX_CHECKED).cloned();
-    let checks: Vec<_> = found.into_iter().map(|owned| check_one(app, owned, today, now)).collect();
+    let days = (mark.since, mark.day);
+    let checks: Vec<_> = found.into_iter().map(|owned| check_one(app, owned, days, now)).collect();
     // In order: the schedules of an owner are next to each other.
     let answers: Vec<_> = stream::iter(checks).buffered(CONCURRENCY).collect().await;
     let mut seen = Vec::new();
@@ -86,11 +90,19 @@ pub(crate) async fn check(app: &App, now: Instant) -> Result<Checked, Fault> {
     }
     let done = rest.is_none();
     let (of_owner, of_all) = count(app, mark, &seen, done, now).await?;
+    let (since, day) = days;
     app.store
-        .move_check_mark(&CheckMark { day: today, from: rest, done, of_owner, of_all })
+        .move_check_mark(&CheckMark { day, since, from: rest, done, of_owner, of_all })
         .await?;
     info!(?checked, done, "self-check");
     Ok(checked)
+}
+
+/// The first day that a new check verifies: the first that the check before it did not.
+fn first_day(before: Option<&CheckMark>, today: Instant) -> Instant {
+    let yesterday = today - Duration::days(1);
+    let first = before.map_or(yesterday, |before| before.day.min(yesterday));
+    first.max(today - Duration::days(MAX_DAYS))
 }
 
 /// Adds the schedules of this call to the totals of their owners and of all, and stores the totals
@@ -148,17 +160,17 @@ async fn store(app: &App, of: Of<'_>, totals: &Totals) -> Result<(), Fault> {
 async fn check_one(
     app: &App,
     (_, id): Owned,
-    today: Instant,
+    days: (Instant, Instant),
     now: Instant,
 ) -> (ScheduleId, Result<Option<Seen>, Fault>) {
-    let found = look_at(app, &id, today, now).await;
+    let found = look_at(app, &id, days, now).await;
     (id, found)
 }
 
 async fn look_at(
     app: &App,
     id: &ScheduleId,
-    today: Instant,
+    days: (Instant, Instant),
     now: Instant,
 ) -> Result<Option<Seen>, Fault> {
     let Stored::Schedule(schedule) = app.store.schedule(id).await? else { return Ok(None) };
@@ -169,20 +181,26 @@ async fn look_at(
     if clock.failing != (life.stats().consecutive_failures > Some(0)) {
         failing::review(app, clock).await?;
     }
-    let unexplained = unexplained(app, clock, spec, today, now).await?;
+    let (mut day, end) = days;
+    let mut unexplained = 0;
+    // Day by day: a ledger has a limited number of fires.
+    while day < end {
+        unexplained += unexplained_on(app, clock, spec, day, now).await?;
+        day += Duration::days(1);
+    }
     Ok(Some(Seen { schedule, life, unexplained, repaired }))
 }
 
-/// The number of unexplained fires of the day before.
-async fn unexplained(
+/// The number of unexplained fires of a day.
+async fn unexplained_on(
     app: &App,
     clock: &Clock,
     spec: &Spec,
-    today: Instant,
+    day: Instant,
     now: Instant,
 ) -> Result<usize, Fault> {
     let id = &clock.schedule_id;
-    let (from, to) = (today - Duration::days(1), today - Duration::seconds(1));
+    let (from, to) = (day, day + Duration::days(1) - Duration::seconds(1));
     let Some(ledger) = reconcile(app, clock, spec, from, to, now).await? else {
         warn!(schedule_id = %id, "schedule not checked: too many fires");
         return Ok(0);

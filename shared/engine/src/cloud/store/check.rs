@@ -11,11 +11,13 @@ use super::{FORMAT, Item, Owned, Store, conditions, number, part_key, string, te
 use crate::cloud::store::tables::{CLOCK, DUE_SHARD, NEXT_RUN_AT, PART, RECOVERY, SCHEDULE_ID};
 use crate::fault::{Fault, sdk};
 
-/// The progress of one day's self-check.
+/// The progress of a self-check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckMark {
-    /// The day of the check.
+    /// The day on which the check began.
     pub day: Instant,
+    /// The first day whose ledger is verified; the day before `day` is the last.
+    pub since: Instant,
     /// Owner and id of the last schedule that was checked.
     pub from: Option<Owned>,
     /// Whether all schedules have been checked.
@@ -28,9 +30,9 @@ pub struct CheckMark {
 }
 
 impl CheckMark {
-    /// Nothing has been checked on this day.
-    pub fn begin(day: Instant) -> CheckMark {
-        CheckMark { day, from: None, done: false, of_owner: None, of_all: None }
+    /// A new check, which verifies the ledgers from `since` up to `day`.
+    pub fn begin(since: Instant, day: Instant) -> CheckMark {
+        CheckMark { day, since, from: None, done: false, of_owner: None, of_all: None }
     }
 }
 
@@ -48,8 +50,12 @@ impl Store {
             .map_err(sdk("read the progress of the self-check"))?;
         let read = |item: Item| {
             let from = string(&item, "from_owner").zip(string(&item, "from_schedule"));
+            let day = instant::parse(string(&item, "day")?)?;
             Some(CheckMark {
-                day: instant::parse(string(&item, "day")?)?,
+                day,
+                since: string(&item, "since")
+                    .and_then(instant::parse)
+                    .unwrap_or(day - chrono::Duration::days(1)),
                 from: from.and_then(|(owner, id)| Some((owner.to_owned(), id.parse().ok()?))),
                 done: item.get("done").and_then(|done| done.as_bool().ok().copied())?,
                 of_owner: read_json(&item, "of_owner"),
@@ -64,6 +70,7 @@ impl Store {
     pub async fn move_check_mark(&self, mark: &CheckMark) -> Result<(), Fault> {
         let mut item = mark_key();
         item.insert("day".into(), text(instant::text(mark.day)));
+        item.insert("since".into(), text(instant::text(mark.since)));
         item.insert("done".into(), aws_sdk_dynamodb::types::AttributeValue::Bool(mark.done));
         if let Some((owner, id)) = &mark.from {
             item.insert("from_owner".into(), text(owner));
