@@ -108,7 +108,11 @@ async fn another_backfill_of_the_same_range_is_not_taken_for_the_same() {
 async fn backfills_that_overlap_run_a_fire_once_unless_it_shall_run_again() {
     let world = at_noon(&json!({})).await;
     let one = backfill(&world, &range("03:00", "07:00")).await;
+    world.time.advance(Duration::milliseconds(1));
     let other = with(range("05:00", "09:00"), &json!({"order": "newest_first"}));
+    // Nothing has launched yet. What the first will run is left to it.
+    let dry = backfill(&world, &with(other.clone(), &json!({"dry_run": true}))).await;
+    assert_eq!((&dry["already_ran"], &dry["launches"]), (&json!(3), &json!(2)));
     let two = backfill(&world, &other).await;
     world.deliver().await;
     let mut launched = hours(&world);
@@ -116,8 +120,8 @@ async fn backfills_that_overlap_run_a_fire_once_unless_it_shall_run_again() {
     assert_eq!(launched, ["03", "04", "05", "06", "07", "08", "09"]);
     let (one, two) = (state(&world, &one).await, state(&world, &two).await);
     assert_eq!((&one["state"], &two["state"]), (&json!("done"), &json!("done")));
-    let left_out = one["already_ran"].as_u64().unwrap() + two["already_ran"].as_u64().unwrap();
-    assert_eq!(left_out, 3, "05, 06 and 07 were asked for twice");
+    let left_out = (&one["already_ran"], &two["already_ran"]);
+    assert_eq!(left_out, (&json!(0), &json!(3)), "05, 06 and 07 were asked for twice");
     let dry = with(range("02:00", "09:00"), &json!({"dry_run": true}));
     let dry = backfill(&world, &dry).await;
     assert_eq!((&dry["already_ran"], &dry["launches"]), (&json!(7), &json!(1)));
@@ -157,6 +161,70 @@ async fn a_fire_that_the_clock_is_about_to_run_is_left_to_the_clock() {
     backfill(&world, &body).await;
     world.pass(Duration::minutes(5)).await;
     assert_eq!(hours(&world), ["11", "12", "13"], "each once");
+}
+
+#[tokio::test]
+async fn fires_that_the_clock_will_catch_up_are_left_to_the_clock() {
+    for paused in [false, true] {
+        let world = at_noon(&json!({"catchup_policy": "fire_immediately"})).await;
+        if paused {
+            world.ok("POST", "/schedules/s/pause", &Value::Null).await;
+        }
+        world.pass_without_ticks(Duration::minutes(190)).await;
+        let body = range("11:00", "15:00");
+        let dry = backfill(&world, &with(body.clone(), &json!({"dry_run": true}))).await;
+        assert_eq!((&dry["already_ran"], &dry["launches"]), (&json!(3), &json!(2)), "{paused}");
+        backfill(&world, &body).await;
+        world.deliver().await;
+        assert_eq!(hours(&world), ["11", "12"], "{paused}");
+        if paused {
+            world.ok("POST", "/schedules/s/resume", &Value::Null).await;
+        }
+        world.pass(Duration::minutes(5)).await;
+        let mut launched = hours(&world);
+        launched.sort_unstable();
+        assert_eq!(launched, ["11", "12", "13", "14", "15"], "each once, {paused}");
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_backfill_stays_cancelled_and_another_name_runs_the_rest() {
+    let world = at_noon(&json!({})).await;
+    let body = range("03:00", "06:00");
+    let begun = backfill(&world, &body).await;
+    let path = format!("/schedules/s/backfills/{}", begun["backfill_id"].as_str().unwrap());
+    world.ok("DELETE", &path, &Value::Null).await;
+    let (status, again) = world.call("POST", "/schedules/s/backfill", &body).await;
+    assert_eq!((status, &again["state"]), (200, &json!("cancelled")));
+    assert_eq!(again["backfill_id"], begun["backfill_id"]);
+    let dry = backfill(&world, &with(body.clone(), &json!({"dry_run": true}))).await;
+    assert_eq!((&dry["launches"], &dry["state"]), (&json!(0), &json!("cancelled")));
+    world.pass(Duration::minutes(5)).await;
+    assert!(hours(&world).is_empty());
+    backfill(&world, &with(body, &json!({"name": "the rest"}))).await;
+    world.deliver().await;
+    assert_eq!(hours(&world), ["03", "04", "05", "06"]);
+}
+
+#[tokio::test]
+async fn a_backfill_continues_when_a_run_of_it_is_abandoned() {
+    let world = at_noon(&json!({})).await;
+    let begun = backfill(&world, &range("03:00", "05:00")).await;
+    for _ in 0..60 {
+        if state(&world, &begun).await["failed"] == 1 {
+            break;
+        }
+        world.lose_messages().await;
+        world.pass_without_ticks(Duration::minutes(1)).await;
+        world.recover().await;
+    }
+    let first = &world.runs("s").await[0];
+    assert_eq!((&first["status"], &first["reason"]), (&json!("ABANDONED"), &json!("lost")));
+    world.deliver().await;
+    assert_eq!(hours(&world), ["04", "05"]);
+    let done = state(&world, &begun).await;
+    let told = (&done["state"], &done["succeeded"], &done["failed"]);
+    assert_eq!(told, (&json!("done"), &json!(2), &json!(1)));
 }
 
 #[tokio::test]

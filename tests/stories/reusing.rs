@@ -65,3 +65,26 @@ async fn failures_of_a_former_owner_do_not_pause_the_schedule_of_the_new_one() {
     let shown = bob(&world, "GET", "/schedules/s", &Value::Null).await;
     assert_eq!(shown["status"], "paused");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_schedule_that_is_created_again_has_backfills_of_its_own() {
+    let world = World::new().await;
+    world.pass_without_ticks(Duration::hours(12)).await;
+    let minutes = json!({"from": "2026-01-01T03:00:00Z", "to": "2026-01-01T03:01:00Z"});
+    let path = "/schedules/s/backfill";
+    world.schedule("s", "* * * * *", &json!({})).await;
+    let first = world.ok("POST", path, &minutes).await;
+    world.ok("DELETE", "/schedules/s", &Value::Null).await;
+    world.time.advance(Duration::seconds(1));
+    world.schedule("s", "* * * * *", &json!({})).await;
+    let (status, second) = world.call("POST", path, &minutes).await;
+    assert_eq!((status, &second["state"]), (202, &json!("running")), "the first was cancelled");
+    assert_ne!(first["backfill_id"], second["backfill_id"]);
+    world.deliver().await;
+    assert_eq!(world.executor.launches().len(), 2);
+    bob_takes_over(&world, &json!({})).await;
+    let (status, third) = world.call_as(Some("bob"), "POST", path, &minutes, &[]).await;
+    assert_eq!((status, &third["already_ran"]), (202, &json!(0)), "ann ran them, bob did not");
+    world.deliver().await;
+    assert_eq!(world.executor.launches().len(), 4);
+}

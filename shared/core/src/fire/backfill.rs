@@ -10,14 +10,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::encoding::json_text;
 use crate::id::{Cause, RunId, ScheduleId};
 use crate::instant::{self, Instant};
 use crate::run::Status;
-use crate::schedule::{Clock, Timing};
+use crate::schedule::{Catchup, Clock, Timing};
 
 /// The most fires of one backfill. More fires need several backfills.
 pub const MAX_FIRES: usize = 10_000;
@@ -124,7 +124,8 @@ pub struct BackfillView {
     pub state: State,
     /// Number of fires in the range.
     pub fires: u64,
-    /// Fires left out because they ran at their time or in another backfill.
+    /// Fires left out because they ran at their time or in another backfill, or are left to the clock
+    /// or to a backfill that was asked for before.
     pub already_ran: u64,
     /// Runs of this backfill that succeeded.
     pub succeeded: u64,
@@ -154,7 +155,8 @@ pub struct BackfillPreview {
     pub backfill_id: String,
     /// Number of fires in the range.
     pub fires: u64,
-    /// Fires that would be left out because they ran at their time or in another backfill.
+    /// Fires that would be left out because they ran at their time or in another backfill, or are left
+    /// to the clock or to a backfill that was asked for before.
     pub already_ran: u64,
     /// Runs that would be launched; none if the same was asked for before.
     pub launches: u64,
@@ -171,10 +173,35 @@ pub struct BackfillPreview {
     pub max_concurrent: u32,
 }
 
-/// Whether the clock itself is about to run this fire: it is due, and no tick has come to it yet.
-pub fn is_the_clocks(clock: &Clock, at: Instant, grace: Duration, now: Instant) -> bool {
-    let is_ahead = clock.next_run_at.is_some_and(|next| next <= at);
-    is_ahead && !clock.paused && now - at < grace
+/// Those of `fires` that the clock itself is still going to run: they are due, no tick has come to them
+/// yet, and they are within the grace, or the catch-up policy launches them. A paused clock launches at
+/// its resume what its policy catches up.
+pub fn left_to_the_clock(
+    clock: &Clock,
+    fires: &[Instant],
+    grace: Duration,
+    now: Instant,
+) -> BTreeSet<Instant> {
+    let (Some(next), Ok(readable)) = (clock.next_run_at, clock.read()) else {
+        return BTreeSet::new();
+    };
+    let (timetable, second) = (&readable.timetable, Duration::seconds(1));
+    // Fires before this are missed. A resume knows no grace.
+    let overdue = if clock.paused { now + second } else { now - grace };
+    let window = clock.policies.catchup_window_s.and_then(|s| i64::try_from(s).ok());
+    let window = window.and_then(Duration::try_seconds).map_or(next, |window| now - window);
+    let from = match clock.policies.catchup_policy {
+        Catchup::None => overdue,
+        Catchup::FireImmediately | Catchup::Spread => window,
+        Catchup::Once => {
+            let end = clock.timing.end_at.map_or(overdue, |end| overdue.min(end + second));
+            timetable.prev_before(end).map_or(overdue, |newest| newest.max(window))
+        }
+    };
+    let from = from.min(overdue).max(next);
+    let is_fire =
+        |at: Instant| timetable.prev_before(at + second) == Some(at) && clock.timing.in_window(at);
+    fires.iter().filter(|at| **at >= from && is_fire(**at)).copied().collect()
 }
 
 /// What comes next.
@@ -188,10 +215,20 @@ pub struct Step {
 
 impl Backfill {
     /// The id of a backfill of this time range. Requesting the same range again gives the same
-    /// backfill, unless the caller gives it a different name in `called`.
-    pub fn name(from: Instant, to: Instant, called: &str) -> String {
-        let what = format!("{}/{}/{called}", instant::text(from), instant::text(to));
+    /// backfill, unless the caller gives it a different name in `called`. A schedule that is created
+    /// again under the same id has backfills of its own.
+    pub fn name(clock: &Clock, from: Instant, to: Instant, called: &str) -> String {
+        let [from, to] = [from, to].map(instant::text);
+        let (owner, created_at) = (&clock.owner, instant::observed_text(clock.created_at));
+        let what = json!([owner, created_at, from, to, called]).to_string();
         hex::encode(Sha256::digest(what))[..12].to_owned()
+    }
+
+    /// Whether this is a backfill of the schedule with this clock, and not of an earlier one of the
+    /// same id.
+    pub fn is_of(&self, clock: &Clock) -> bool {
+        let [anchor, created_at] = [self.anchor, clock.created_at].map(instant::text);
+        self.owner == clock.owner && anchor == created_at
     }
 
     /// The fires of the backfill, in its order. `None` if there are more than [`MAX_FIRES`].
@@ -254,7 +291,18 @@ impl Backfill {
     /// Whether another backfill may have, or may get, runs of fires of this one.
     pub fn is_beside(&self, other: &Backfill) -> bool {
         let overlaps = self.from <= other.to && other.from <= self.to;
-        self.backfill_id != other.backfill_id && overlaps
+        self.backfill_id != other.backfill_id && self.owner == other.owner && overlaps
+    }
+
+    /// The fires that this one leaves to `other`, which was asked for before and has not come to them
+    /// yet. If each of the two took what it comes to first, a dry run could not say what happens.
+    pub fn leaves_to(&self, other: &Backfill, schedule: &ScheduleId) -> BTreeSet<Instant> {
+        let age = |backfill: &Backfill| (backfill.created_at, backfill.backfill_id.clone());
+        if other.state != State::Running || age(self) < age(other) {
+            return BTreeSet::new();
+        }
+        let fires = other.fires(schedule).unwrap_or_default();
+        fires.into_iter().skip(other.position as usize).collect()
     }
 
     /// Decides the next step. `states` has the status of each active fire whose run exists. `ran`
@@ -330,153 +378,4 @@ impl Backfill {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::schedule::definition::tests::clock;
-
-    fn schedule() -> ScheduleId {
-        "nightly".parse().unwrap()
-    }
-
-    fn at(hour: i64) -> Instant {
-        let midnight: Instant = "2026-01-01T00:00:00Z".parse().unwrap();
-        midnight + chrono::Duration::hours(hour)
-    }
-
-    /// A backfill of six hourly fires, two at a time.
-    fn backfill() -> Backfill {
-        Backfill {
-            backfill_id: "b".to_owned(),
-            owner: "ann".to_owned(),
-            created_by: "ann".to_owned(),
-            created_at: at(48),
-            from: at(0),
-            to: at(5),
-            order: Order::OldestFirst,
-            max_concurrent: 2,
-            rerun: false,
-            payload: None,
-            timing: clock("0 * * * *").timing,
-            anchor: at(0),
-            state: State::Running,
-            total: 6,
-            position: 0,
-            already_ran: 0,
-            ended: BTreeMap::new(),
-            active: BTreeSet::new(),
-            version: 1,
-        }
-    }
-
-    fn hours(launch: &[RunId]) -> Vec<i64> {
-        launch.iter().map(|id| (id.run_at - at(0)).num_hours()).collect()
-    }
-
-    #[test]
-    fn it_goes_through_its_fires_never_more_than_it_may_at_once() {
-        for order in [Order::OldestFirst, Order::NewestFirst] {
-            let mut backfill = Backfill { order, ..backfill() };
-            let fires = backfill.fires(&schedule()).unwrap();
-            let mut launched = Vec::new();
-            while backfill.state == State::Running {
-                assert!(backfill.active.len() <= 2);
-                let ended = backfill.active.iter().cloned().map(|key| (key, Status::Success));
-                let step =
-                    backfill.next_step(&schedule(), &fires, &ended.collect(), &BTreeSet::new());
-                launched.extend(hours(&step.launch));
-                backfill = step.after;
-            }
-            let expected: Vec<i64> = match order {
-                Order::OldestFirst => (0..6).collect(),
-                Order::NewestFirst => (0..6).rev().collect(),
-            };
-            assert_eq!(launched, expected);
-            assert_eq!(backfill.ended["SUCCESS"], 6);
-        }
-    }
-
-    #[test]
-    fn what_ran_by_itself_is_left_alone_unless_it_shall_run_again() {
-        let ran = BTreeSet::from([at(0), at(2)]);
-        let fires = backfill().fires(&schedule()).unwrap();
-        let step = backfill().next_step(&schedule(), &fires, &BTreeMap::new(), &ran);
-        assert_eq!((hours(&step.launch), step.after.already_ran), (vec![1, 3], 2));
-        let again = Backfill { rerun: true, ..backfill() };
-        let step = again.next_step(&schedule(), &fires, &BTreeMap::new(), &ran);
-        assert_eq!((hours(&step.launch), step.after.already_ran), (vec![0, 1], 0));
-    }
-
-    #[test]
-    fn a_run_decided_on_and_never_made_is_made() {
-        let fires = backfill().fires(&schedule()).unwrap();
-        let first = backfill().next_step(&schedule(), &fires, &BTreeMap::new(), &BTreeSet::new());
-        let one = BTreeMap::from([("2026-01-01T00:00:00Z".to_owned(), Status::Started)]);
-        let step = first.after.next_step(&schedule(), &fires, &one, &BTreeSet::new());
-        assert_eq!((hours(&step.launch), step.after.position), (vec![1], 2));
-    }
-
-    #[test]
-    fn a_cancelled_one_starts_nothing_and_counts_how_its_runs_end() {
-        let fires = backfill().fires(&schedule()).unwrap();
-        let first = backfill().next_step(&schedule(), &fires, &BTreeMap::new(), &BTreeSet::new());
-        let cancelled = Backfill { state: State::Cancelled, ..first.after };
-        let key = |hour| instant::text(at(hour));
-        let states = BTreeMap::from([(key(0), Status::Success), (key(1), Status::Started)]);
-        let step = cancelled.next_step(&schedule(), &fires, &states, &BTreeSet::new());
-        assert_eq!((hours(&step.launch), step.after.state), (vec![], State::Cancelled));
-        assert_eq!((step.after.active.len(), step.after.is_over()), (1, false));
-        let states = BTreeMap::from([(key(1), Status::Failed)]);
-        let step = step.after.next_step(&schedule(), &fires, &states, &BTreeSet::new());
-        assert!(step.after.is_over());
-        let view = step.after.view(&schedule());
-        assert_eq!((view.succeeded, view.failed, view.remaining), (1, 1, 4));
-        assert!(view.active.is_empty());
-    }
-
-    #[test]
-    fn its_options_are_compared_one_by_one() {
-        let one = backfill();
-        let check = |other: Backfill, expected: &[&str]| {
-            assert_eq!(one.differences(&other, &schedule()), expected);
-        };
-        check(Backfill { position: 3, version: 9, created_at: at(60), ..one.clone() }, &[]);
-        check(Backfill { rerun: true, ..one.clone() }, &["`rerun` is false"]);
-        let newest = Backfill { order: Order::NewestFirst, ..one.clone() };
-        check(newest, &["`order` is \"oldest_first\""]);
-        check(Backfill { max_concurrent: 3, ..one.clone() }, &["`max_concurrent` is 2"]);
-        let paid = Backfill { payload: Some(Value::Null), ..one.clone() };
-        check(paid, &["`payload` is the schedule's"]);
-        let hourly = Backfill { timing: clock("30 * * * *").timing, ..one.clone() };
-        check(hourly, &["the schedule had other fires in the range then"]);
-    }
-
-    #[test]
-    fn a_fire_that_the_clock_is_about_to_run_is_the_clocks() {
-        let grace = Duration::minutes(2);
-        let check = |next: Option<i64>, paused: bool, late_s: i64, expected: bool| {
-            let mut clock = clock("0 * * * *");
-            (clock.next_run_at, clock.paused) = (next.map(at), paused);
-            let now = at(5) + Duration::seconds(late_s);
-            assert_eq!(is_the_clocks(&clock, at(5), grace, now), expected, "{next:?} {late_s}");
-        };
-        check(Some(5), false, 0, true);
-        check(Some(4), false, 119, true);
-        check(Some(5), false, 120, false);
-        check(Some(6), false, 0, false);
-        check(Some(5), true, 0, false);
-        check(None, false, 0, false);
-    }
-
-    #[test]
-    fn too_many_fires_are_several_backfills() {
-        let long = Backfill { timing: clock("* * * * * *").timing, ..backfill() };
-        assert_eq!(long.fires(&schedule()), None);
-    }
-
-    #[test]
-    fn the_same_again_is_the_same_one() {
-        let name = |called| Backfill::name(at(0), at(5), called);
-        assert_eq!(name(""), name(""));
-        assert_ne!(name(""), name("again"));
-    }
-}
+mod tests;

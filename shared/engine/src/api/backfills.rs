@@ -192,7 +192,7 @@ fn plan(
     }
     let name = asked.name.as_deref().unwrap_or_default();
     let backfill = Backfill {
-        backfill_id: Backfill::name(asked.from, asked.to, name),
+        backfill_id: Backfill::name(clock, asked.from, asked.to, name),
         owner: clock.owner.clone(),
         created_by: caller.sub.clone(),
         created_at: now,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use belfry_core::fire::backfill::{Backfill, LOOKED_AT, State, is_the_clocks};
+use belfry_core::fire::backfill::{Backfill, LOOKED_AT, State, left_to_the_clock};
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{self, Instant};
 use belfry_core::run::{Reason, Run, Trigger};
@@ -47,10 +47,7 @@ pub(crate) async fn go_on(
         if backfill.is_over() {
             return Ok(());
         }
-        let clock = match app.store.schedule(id).await? {
-            Stored::Schedule(schedule) => Some(schedule.clock),
-            _ => None,
-        };
+        let clock = clock_of(app, id, &backfill).await?;
         match (backfill.state, &clock) {
             (State::Running, None) => {
                 stop(app, id, &backfill, now).await?;
@@ -67,7 +64,7 @@ pub(crate) async fn go_on(
             }
             _ => Default::default(),
         };
-        let states = app.store.run_states(&runs_of(&backfill, id)).await?;
+        let states = app.store.run_states(&backfill.owner, &runs_of(&backfill, id)).await?;
         // The run's key names the fire and the backfill; the backfill's record names only the fire.
         let states = states
             .into_iter()
@@ -95,6 +92,15 @@ pub(crate) async fn go_on(
     Ok(())
 }
 
+/// The clock of the schedule that a backfill is of, if that schedule is there. One that was created
+/// again under its id has nothing to do with the backfill.
+async fn clock_of(app: &App, id: &ScheduleId, backfill: &Backfill) -> Result<Option<Clock>, Fault> {
+    Ok(match app.store.schedule(id).await? {
+        Stored::Schedule(schedule) => Some(schedule.clock).filter(|clock| backfill.is_of(clock)),
+        _ => None,
+    })
+}
+
 /// Those of some fires that ran, or will run, without the backfill; and the backfills that were
 /// looked at for it.
 pub(crate) async fn ran(
@@ -107,9 +113,12 @@ pub(crate) async fn ran(
     let id = &clock.schedule_id;
     let mut beside = app.store.backfills(id).await?;
     beside.retain(|other| backfill.is_beside(other));
-    let mut ran = app.store.ran(id, fires, &beside).await?;
-    let grace = app.settings.horizon.grace;
-    ran.extend(fires.iter().filter(|at| is_the_clocks(clock, **at, grace, now)));
+    let mut ran = app.store.ran(clock, fires, &beside).await?;
+    ran.extend(left_to_the_clock(clock, fires, app.settings.horizon.grace, now));
+    for other in &beside {
+        let theirs = backfill.leaves_to(other, id);
+        ran.extend(fires.iter().filter(|at| theirs.contains(at)));
+    }
     Ok((beside, ran))
 }
 

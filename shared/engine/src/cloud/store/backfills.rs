@@ -8,6 +8,7 @@ use belfry_core::fire::backfill::{Backfill, State};
 use belfry_core::id::{RunId, ScheduleId};
 use belfry_core::instant::{self, Instant};
 use belfry_core::run::Status;
+use belfry_core::schedule::Clock;
 use futures::FutureExt;
 
 use super::expression::Update;
@@ -153,14 +154,22 @@ impl Store {
         Ok(saved(&self.write_together(writes, &doing).await?))
     }
 
-    /// The statuses of some runs, by their sort keys. Runs that do not exist are left out.
-    pub async fn run_states(&self, ids: &[RunId]) -> Result<BTreeMap<String, Status>, Fault> {
+    /// The statuses of some runs of an owner, by their sort keys. Runs that do not exist are left out,
+    /// and those that another owner had under the same id.
+    pub async fn run_states(
+        &self,
+        owner: &str,
+        ids: &[RunId],
+    ) -> Result<BTreeMap<String, Status>, Fault> {
         let mut states = BTreeMap::new();
         for some in ids.chunks(MAX_BATCH) {
             let keys = some.iter().map(run_key).collect();
             for item in self.get_all(&self.runs, keys, true).await? {
                 let key = string(&item, RUN_AT).unwrap_or_default().to_owned();
-                states.insert(key, read_run(item)?.status);
+                let run = read_run(item)?;
+                if run.owner == owner {
+                    states.insert(key, run.status);
+                }
             }
         }
         Ok(states)
@@ -170,16 +179,17 @@ impl Store {
     /// `beside`.
     pub async fn ran(
         &self,
-        schedule: &ScheduleId,
+        clock: &Clock,
         fires: &[Instant],
         beside: &[Backfill],
     ) -> Result<BTreeSet<Instant>, Fault> {
+        let schedule = &clock.schedule_id;
         let mut ids: Vec<_> = fires.iter().map(|at| RunId::scheduled(schedule, *at)).collect();
         for other in beside {
             let theirs = fires.iter().filter(|at| (other.from..=other.to).contains(at));
             ids.extend(theirs.map(|at| other.run_id(schedule, *at)));
         }
-        let states = self.run_states(&ids).await?;
+        let states = self.run_states(&clock.owner, &ids).await?;
         let ran = |(_, status): &(String, Status)| {
             !matches!(status, Status::Failed | Status::Skipped | Status::Abandoned)
         };
