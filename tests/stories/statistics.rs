@@ -7,7 +7,7 @@ use belfry_core::id::RunId;
 use belfry_core::instant;
 use belfry_core::run::{Reason, Run, Trigger};
 use belfry_engine::cloud::store::Of;
-use belfry_tests::World;
+use belfry_tests::{World, embedded};
 use chrono::Duration;
 use serde_json::{Value, json};
 
@@ -86,6 +86,33 @@ async fn more_runs_than_are_read_at_once_are_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_long_run_keeps_none_behind_it_from_being_counted() {
+    let world = World::new().await;
+    let target = json!({"kind": "http", "url": world.executor.url});
+    world.workflow("t", &json!({"target": target, "completion": "tracked"})).await;
+    world.schedule("s", "0 0 1 1 *", &json!({"workflow_id": "t"})).await;
+    let run = world.ok("POST", "/schedules/s/trigger", &Value::Null).await;
+    world.deliver().await;
+    world.pass_without_ticks(Duration::hours(5)).await;
+    skipped(&world, "s", 2600, 6).await;
+    let counted = stats(&world, "s").await;
+    let told = (&counted["total"], &counted["skipped"], counted.get("counted_since"));
+    assert_eq!(told, (&json!(2601), &json!(2600), None), "{counted}");
+    let path = format!("/runs/{}/status", run["run_id"].as_str().unwrap().replace('~', "%7E"));
+    world.ok("POST", &path, &json!({"status": "FAILED"})).await;
+    let failed = stats(&world, "s").await;
+    let told = |stats: &Value| {
+        let (total, failed) = (stats["total"].clone(), stats["failed"].clone());
+        (total, failed, stats["consecutive_failures"].clone())
+    };
+    assert_eq!(told(&failed), (json!(2601), json!(1), json!(1)));
+    let open = async || world.app.store.sums(&world.id("s")).await.unwrap().unwrap().open.len();
+    assert_eq!(open().await, 1);
+    world.recover().await;
+    assert_eq!((open().await, stats(&world, "s").await), (0, failed));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_follows_a_long_one_is_counted() {
     let world = World::new().await;
     let target = json!({"kind": "http", "url": world.executor.url});
@@ -161,6 +188,7 @@ async fn totals_of_many_schedules_are_read_and_not_counted() {
     let bob = async |path: &str| world.call_as(Some("bob"), "GET", path, &Value::Null, &[]).await.1;
     world.pass(Duration::hours(1)).await;
     let found = bob("/stats").await;
+    assert_eq!(found["schedules"].get("counted"), None, "{found}");
     let schedules = json!({"total": 205, "by_status": {"active": 205}, "failing": 1});
     assert_eq!(found["schedules"], schedules);
     assert_eq!((&found["runs"]["succeeded"], &found["runs"]["failed"]), (&json!(204), &json!(1)));
@@ -182,9 +210,45 @@ async fn totals_of_many_schedules_are_read_and_not_counted() {
     let due: Vec<_> = overview["due_next_24h"].as_array().unwrap().iter().collect();
     assert_eq!((due.len(), due[0], due[60]), (1440, &json!(0), &json!(205)));
 
+    let body = json!({"workflow_id": "bob", "cron_expr": "0 * * * *"});
+    world.call_as(Some("bob"), "PUT", "/schedules/new-bob", &body, &[]).await;
+    let found = bob("/stats").await;
+    let told = (&found["schedules"]["total"], &found["schedules"]["counted"]);
+    assert_eq!(told, (&json!(206), &json!(205)), "one is newer than the totals");
     world.pass_without_ticks(Duration::minutes(6)).await;
     let found = bob("/stats").await;
     assert_eq!(found["runs"]["failed"], 3, "counted anew after some minutes");
+    assert_eq!(found["schedules"].get("counted"), None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn totals_of_very_many_say_how_many_were_counted_before_the_first_check() {
+    let world = World::new().await;
+    crowd(&world, "bob", 1).await;
+    // The others are copies of the first.
+    let database = &world.services.database;
+    let copy = |part: &str, place: usize| {
+        let key = json!({"schedule_id": {"S": "000-bob"}, "sk": {"S": part}});
+        let mut item = embedded::item(database, "belfry-schedules", &key);
+        item["schedule_id"] = json!({"S": format!("{place:04}-bob")});
+        let request = json!({"TableName": "belfry-schedules", "Item": item});
+        embedded::dynamodb(database, "PutItem", &request).unwrap();
+    };
+    for place in 1..2051 {
+        copy("clock", place);
+        copy("spec", place);
+    }
+    let count = json!({"schedule_id": {"S": "#owner#bob"}, "sk": {"S": "count"}});
+    let mut count = embedded::item(database, "belfry-schedules", &count);
+    count["schedules"] = json!({"N": "2051"});
+    let request = json!({"TableName": "belfry-schedules", "Item": count});
+    embedded::dynamodb(database, "PutItem", &request).unwrap();
+    let all = ("root admin", "/stats?user_id=*");
+    for (caller, path) in [("bob", "/stats"), all] {
+        let found = world.call_as(Some(caller), "GET", path, &Value::Null, &[]).await.1;
+        let told = (&found["schedules"]["total"], &found["schedules"]["counted"]);
+        assert_eq!(told, (&json!(2051), &json!(2000)), "{caller}");
+    }
 }
 
 fn requests(world: &World) -> usize {

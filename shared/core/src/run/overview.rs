@@ -125,10 +125,15 @@ pub struct Overview {
     pub recovery: Rescued,
     /// Number of schedules.
     pub schedules: u64,
+    /// Schedules that were counted, where these are fewer than `schedules`: the others are newer than
+    /// `as_of`, or the daily check has not come to them yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counted: Option<u64>,
     /// Number of runs whose drift is counted.
     pub runs: u64,
-    /// When all of this was counted, but for `schedules` and `failures`, which are of now. For few
-    /// schedules that is now, for many it was within minutes, for very many within a day.
+    /// When all of this was counted, but for `schedules` and `failures`, which are of now. For up
+    /// to 200 schedules that is now, for up to 2,000 it was within minutes, for more it was when the
+    /// daily check began to count them.
     #[serde(with = "instant::observed")]
     #[schemars(with = "Instant")]
     pub as_of: Instant,

@@ -73,8 +73,10 @@ pub struct Overall {
     pub schedules: ScheduleCounts,
     /// What became of the runs of the schedules.
     pub runs: Stats,
-    /// When `by_status` and `runs` were counted. For few schedules that is now, for many it was within
-    /// minutes, for very many within a day. `total` and `failing` are always of now.
+    /// When `by_status` and `runs` were counted. For up to 200 schedules that is now, for up to 2,000 it
+    /// was within minutes, for more it was when the daily check began to count them. `total` and
+    /// `failing` of one owner are always of now; those of all owners together, if there are more than
+    /// 200 schedules, are of `as_of` too.
     #[serde(with = "instant::observed")]
     #[schemars(with = "Instant")]
     pub as_of: Instant,
@@ -86,6 +88,10 @@ pub struct Overall {
 pub struct ScheduleCounts {
     /// All schedules.
     pub total: u64,
+    /// Schedules that `by_status` and `runs` are of, where these are fewer than `total`: the others
+    /// are newer than `as_of`, or the daily check has not come to them yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counted: Option<u64>,
     /// Schedules by their status.
     pub by_status: BTreeMap<String, u64>,
     /// Schedules whose newest run that ended failed.

@@ -31,6 +31,8 @@ pub struct Life {
     pub sums: Option<Sums>,
     /// The newest records.
     pub newest: Vec<(RunId, Trace)>,
+    /// The records that the sums name as open, newest first.
+    pub open: Vec<(RunId, Trace)>,
     /// Whether there are records between the sums and the newest ones, which are not counted.
     pub gap: bool,
 }
@@ -47,27 +49,35 @@ impl Life {
     pub fn stats(&self) -> Stats {
         let oldest = self.newest.last().filter(|_| self.gap);
         let counted_since = oldest.map(|(id, _)| id.run_at);
-        let whole = Sums::stats(self.sums.as_ref(), self.uncounted());
+        let whole = Sums::stats(self.sums.as_ref(), &self.open, self.uncounted());
         Stats { counted_since, ..whole }
     }
 
     /// What became of the runs, in numbers that can be added.
     fn counts(&self) -> Counts {
-        let mut counts = self.sums.as_ref().map_or_else(Counts::default, |sums| sums.counts);
+        let sums = self.sums.as_ref();
+        let mut counts = sums.map_or_else(Counts::default, |sums| sums.so_far(&self.open).0);
         self.uncounted().for_each(|run| counts.count(run));
         counts
     }
 
     /// The newest runs whose time has come.
     pub fn so_far(&self, now: Instant) -> Newest {
-        Newest::of(self.newest.iter().filter(|(id, _)| id.run_at <= now))
+        Newest::of(self.due(now))
+    }
+
+    /// The records that were read of runs whose time has come, newest first.
+    fn due(&self, now: Instant) -> impl Iterator<Item = &(RunId, Trace)> + Clone {
+        let is_read = |id: &RunId| self.newest.iter().any(|(read, _)| read == id);
+        let open = self.open.iter().filter(move |(id, _)| !is_read(id));
+        self.newest.iter().chain(open).filter(move |(id, _)| id.run_at <= now)
     }
 }
 
 /// The totals of some schedules.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
-    /// When they were counted.
+    /// When they were counted; if that took several calls, when it began.
     pub as_of: Instant,
     /// Schedules counted.
     pub schedules: u64,
@@ -116,7 +126,7 @@ impl Totals {
         *self.by_status.entry(status).or_insert(0) += 1;
         self.failing += u64::from(life.stats().consecutive_failures > Some(0));
         self.counts = self.counts.and(life.counts());
-        let due = || life.newest.iter().filter(|(id, _)| id.run_at <= now);
+        let due = || life.due(now);
         add(&mut self.drift, &drift(due().map(|(_, run)| run)));
         self.runs += due().count() as u64;
         let is_late = !clock.paused && clock.next_run_at.is_some_and(|next| next <= now);
@@ -148,15 +158,21 @@ impl Totals {
         self.failures.extend(other.failures.iter().cloned());
         self.keep_newest_failures();
         self.coming.and(&other.coming);
-        self.as_of = self.as_of.max(other.as_of);
+        self.as_of = self.as_of.min(other.as_of);
         self
     }
 
     /// The answer to a question for statistics, with what is known of now.
     pub fn overall(&self, total: u64, failing: u64) -> Overall {
         let by_status = self.by_status.clone();
-        let schedules = ScheduleCounts { total, by_status, failing };
+        let schedules =
+            ScheduleCounts { total, counted: self.counted_of(total), by_status, failing };
         Overall { schedules, runs: self.counts.stats(), as_of: self.as_of }
+    }
+
+    /// The number of schedules that were counted, if it is smaller than `total`.
+    fn counted_of(&self, total: u64) -> Option<u64> {
+        Some(self.schedules).filter(|counted| *counted < total)
     }
 
     /// The answer to a question for an overview, with what is known of now.
@@ -175,6 +191,7 @@ impl Totals {
                 missed: self.counts.missed,
             },
             schedules,
+            counted: self.counted_of(schedules),
             runs: self.runs,
             as_of: self.as_of,
             truncated: self.coming.truncated || is_short,

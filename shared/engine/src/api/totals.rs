@@ -19,6 +19,8 @@ use crate::schedules::life::life;
 const FEW: u64 = 200;
 /// Schedules that are counted when the stored totals are too old.
 const MANY: u64 = 2000;
+/// Schedules of all owners whose number is found before the daily check has counted them.
+const VERY_MANY: u64 = 100_000;
 /// The age at which stored totals of many schedules are counted anew.
 const TOO_OLD: Duration = Duration::minutes(5);
 /// Runs of each schedule whose drift is counted, at least, if there are as many.
@@ -68,8 +70,13 @@ pub(super) async fn totals(
     }
     let nothing = Totals::of_nothing(STORED_MINUTES, now);
     let mut totals = count(app, caller, whose, MANY, nothing).await?;
-    if number > MANY {
-        // The daily check has not counted them yet.
+    let number = match owner {
+        // There may be more than when they were stored.
+        None if totals.schedules >= MANY => at_least(app, VERY_MANY).await?,
+        _ => number,
+    };
+    if number > totals.schedules && totals.schedules >= MANY {
+        // The daily check has not counted them yet. The answer says how many were counted.
         totals.coming.truncated = true;
     } else {
         app.store.save_totals(of, &totals).await?;
@@ -80,18 +87,19 @@ pub(super) async fn totals(
 /// The number of all schedules, as far as it matters here: of very many, the number that the daily
 /// check has counted.
 async fn number_of_all(app: &App) -> Result<u64, Fault> {
-    let at_least = async |number: u64| {
-        let ids = app.store.schedules_of_all(number as usize, None).await?;
-        Ok::<_, Fault>(ids.len() as u64)
-    };
-    let few = at_least(FEW + 1).await?;
+    let few = at_least(app, FEW + 1).await?;
     if few <= FEW {
         return Ok(few);
     }
     match app.store.totals(Of::All).await? {
         Some(totals) => Ok(totals.schedules.max(few)),
-        None => at_least(MANY + 1).await,
+        None => at_least(app, VERY_MANY).await,
     }
+}
+
+/// The number of all schedules, or `most` if there are more.
+async fn at_least(app: &App, most: u64) -> Result<u64, Fault> {
+    Ok(app.store.schedules_of_all(most as usize, None).await?.len() as u64)
 }
 
 /// Adds the first `most` schedules to `totals`.

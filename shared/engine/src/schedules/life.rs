@@ -1,9 +1,11 @@
 //! The life of a schedule, for its statistics: the sums of its older runs, and the records of the
 //! newer ones.
 
+use belfry_core::id::RunId;
 use belfry_core::instant::Instant;
 use belfry_core::run::sums::Sums;
 use belfry_core::run::totals::Life;
+use belfry_core::run::trace::Trace;
 use belfry_core::schedule::{Clock, Schedule};
 use chrono::Duration;
 
@@ -41,7 +43,16 @@ async fn read(app: &App, clock: &Clock, least: usize) -> Result<Life, Fault> {
     let oldest = newest.last().map(|(id, _)| id.run_at);
     let gap = newest.len() == MAX_UNCOUNTED && until.is_none_or(|until| oldest >= Some(until));
     newest.retain(|(_, run)| run.owner == clock.owner);
-    Ok(Life { sums, newest, gap })
+    let mut open = open(app, sums.as_ref()).await?;
+    open.sort_by_key(|(id, _)| std::cmp::Reverse(id.run_at));
+    Ok(Life { sums, newest, open, gap })
+}
+
+/// The records of the runs that sums name as open.
+async fn open(app: &App, sums: Option<&Sums>) -> Result<Vec<(RunId, Trace)>, Fault> {
+    let named = sums.map(|sums| sums.open.as_slice()).unwrap_or_default();
+    let ids: Vec<_> = named.iter().map(|open| open.run.clone()).collect();
+    app.store.traces_of(&ids).await
 }
 
 /// Adds the runs of a schedule to its sums, if there are enough to be worth it, or if their records
@@ -55,7 +66,9 @@ pub(crate) async fn tidy(
     let until = life.sums.as_ref().map_or(Instant::UNIX_EPOCH, |sums| sums.until);
     let uncounted = || life.newest.iter().filter(|(id, _)| id.run_at >= until);
     let is_old = |at: Instant| now - at > app.settings.run_ttl / 2;
-    if uncounted().count() < WORTH_ADDING
+    let has_ended = life.open.iter().any(|(_, run)| run.status.is_terminal());
+    if !has_ended
+        && uncounted().count() < WORTH_ADDING
         && !uncounted().next_back().is_some_and(|(id, _)| is_old(id.run_at))
     {
         return Ok(());
@@ -73,9 +86,10 @@ async fn add_up(app: &App, schedule: &Schedule) -> Result<(), Fault> {
     for _ in 0..MAX_CHUNKS {
         let own = seen.clone().filter(|sums| sums.owner == clock.owner);
         let old = own.unwrap_or_else(|| Sums::of_nothing(&clock.owner));
+        let open = open(app, Some(&old)).await?;
         let runs = app.store.oldest_traces(id, old.until, CHUNK).await?;
         let is_all = runs.len() < CHUNK;
-        let Some(new) = old.with(&runs, is_all, clock, late, now) else { break };
+        let Some(new) = old.with(&runs, &open, is_all, clock, late, now) else { break };
         let new = Sums { written: seen.as_ref().map_or(0, |seen| seen.written) + 1, ..new };
         if !app.store.save_sums(id, seen.as_ref(), &new).await? || is_all {
             break;

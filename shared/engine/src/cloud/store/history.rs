@@ -9,7 +9,7 @@ use belfry_core::run::trace::{ATTRIBUTES, Trace};
 use belfry_core::schedule::change::Change;
 
 use super::paging::{self, until};
-use super::{Item, Store, part_key, string, text};
+use super::{Item, Store, part_key, run_key, string, text};
 use crate::cloud::store::tables::{CHANGE, PART, RUN_AT, SCHEDULE_ID};
 use crate::fault::{Fault, Unreadable};
 
@@ -173,6 +173,17 @@ impl Store {
         };
         paging::each(query, format!("read oldest runs of {id}"), take).await?;
         Ok(found)
+    }
+
+    /// The traces of these runs, read consistently, in any order. Runs that do not exist are left out.
+    /// At most as many as one request may name.
+    pub async fn traces_of(&self, ids: &[RunId]) -> Result<Vec<(RunId, Trace)>, Fault> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let keys = ids.iter().map(run_key).collect();
+        let items = self.get_all(&self.runs, keys, true).await?;
+        items.into_iter().map(read_trace).collect()
     }
 
     /// The traces of a schedule's newest runs, newest first: all from `from` on if there are at most
