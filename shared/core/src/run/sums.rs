@@ -131,8 +131,8 @@ impl Sums {
 
     /// Adds those of `runs` that are settled. `runs` are the records from [`Sums::until`] on, oldest
     /// first, all of them or the oldest, as `is_all` says; `clock` must have been read before them.
-    /// `open` are the records of [`Sums::open`]. `late` is how long after its time a run of this schedule may be recorded. `None`: there is
-    /// nothing to add.
+    /// `open` are the records of [`Sums::open`]. `late` is how long after its time a run of this
+    /// schedule may be recorded. `None`: there is nothing to add.
     pub fn with(
         &self,
         runs: &[(RunId, Trace)],
