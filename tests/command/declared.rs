@@ -182,6 +182,8 @@ fn a_file_is_checked_without_any_system() {
     let (code, out, _) = check(&bad, &["--json"]);
     let told: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &told["errors"][1]["line"]), (1, &json!(14)));
+    let (code, _, err) = check(&FILE.replace("Europe/Zurich", "Mars/Base"), &[]);
+    assert!(code == 1 && err.starts_with("f.yaml:") && err.contains("`Mars/Base`"), "{err}");
     let (code, _, err) = check("set: a\nschedules:\n- cron_expr: * * * * *\n", &[]);
     assert_eq!((code, err.contains("quote a text")), (1, true), "{err}");
 }
